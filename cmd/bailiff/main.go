@@ -1,0 +1,4 @@
+// Command bailiff does a repository's chores.
+package main
+
+func main() {}

@@ -1,0 +1,3 @@
+module github.com/bailiff-bot/bailiff
+
+go 1.26
