@@ -1,0 +1,52 @@
+# Bailiff: one target a job. `make help` lists them.
+# Go, git and the other tools are looked for, and installed where missing, by
+# scripts/setup, so that `make demo` and `make test` work on a fresh machine.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Where scripts/setup finds or puts Go when it is not on the PATH.
+export PATH := $(CURDIR)/.cache/go/bin:$(PATH):/usr/local/go/bin
+
+PKG      ?= ./...
+FUZZTIME ?= 15s
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup:
+	@scripts/setup go git
+
+.PHONY: build
+build: setup ## build bin/bailiff
+	go build -o bin/bailiff ./cmd/bailiff
+
+.PHONY: demo
+demo: build ## consolidate a dozen dependency branches of a repository made on the spot
+	@bin/bailiff demo
+
+.PHONY: test
+test: setup ## run the tests
+	go test $(PKG)
+
+.PHONY: race
+race: setup ## run the tests under the race detector
+	@scripts/setup cc
+	go test -race $(PKG)
+
+.PHONY: lint
+lint: setup ## vet, staticcheck and golangci-lint, at their pinned versions
+	@scripts/setup lint
+	go vet $(PKG)
+	"$$(go env GOPATH)/bin/staticcheck" $(PKG)
+	"$$(go env GOPATH)/bin/golangci-lint" run $(PKG)
+
+.PHONY: bench
+bench: setup ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem $(PKG)
+
+.PHONY: fuzz
+fuzz: setup ## run every fuzz target for FUZZTIME (15s)
+	@scripts/fuzz $(FUZZTIME)
