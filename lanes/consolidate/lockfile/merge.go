@@ -1,0 +1,277 @@
+package lockfile
+
+import (
+	"slices"
+)
+
+// A Change is what a head did to one node. Before is nil for an added node,
+// After for a removed one.
+type Change struct {
+	Key           string
+	Before, After *Node
+	// Behind is the key that After stands behind in the head.
+	Behind string
+}
+
+// A Patch is what a head did to a file, against its own fork.
+type Patch struct {
+	Fork    *Doc
+	Changes []Change
+}
+
+// Diff returns what head changed of fork.
+func Diff(fork, head *Doc) *Patch {
+	p := &Patch{Fork: fork}
+	behind := ""
+	for _, k := range head.order {
+		if b, a := fork.nodes[k], head.nodes[k]; !Same(b, a) {
+			p.Changes = append(p.Changes, Change{k, b, a, behind})
+		}
+		behind = k
+	}
+	for _, k := range fork.order {
+		if head.nodes[k] == nil {
+			p.Changes = append(p.Changes, Change{Key: k, Before: fork.nodes[k]})
+		}
+	}
+	return p
+}
+
+// Head returns the head's file, made again from the fork.
+func (p *Patch) Head() *Doc {
+	d := p.Fork.Clone()
+	gone := map[string]bool{}
+	for _, c := range p.Changes {
+		if c.After == nil {
+			gone[c.Key] = true
+		} else {
+			d.Set(c.After, c.Behind)
+		}
+	}
+	d.deleteAll(gone)
+	return d
+}
+
+// A Conflict is a node that both sides changed and that no rule settles.
+type Conflict struct {
+	Key, Name            string
+	Before, Ours, Theirs string // versions, or the raw text of what has none
+}
+
+// Merge is one head's change on its way into a file.
+type Merge struct {
+	*Doc        // the result
+	Before *Doc // ours, before this merge
+	Patch  *Patch
+	// Was and Tree hold the manifests before and after this head's change.
+	Was, Tree Tree
+	// Keep says that other heads change this file too, so Format.Keep applies.
+	Keep      bool
+	Conflicts []Conflict
+
+	head *Doc
+}
+
+// Head is the head's own file.
+func (m *Merge) Head() *Doc {
+	if m.head == nil {
+		m.head = m.Patch.Head()
+	}
+	return m.head
+}
+
+// Sources are the files that a node which the merge lost may be taken from, in
+// order of preference.
+func (m *Merge) Sources() []*Doc { return []*Doc{m.Head(), m.Before, m.Patch.Fork} }
+
+// Apply merges what a head did into ours. Keep: other heads change the file
+// too. When there are conflicts the Doc is of no use.
+func Apply(ours *Doc, p *Patch, was, tree Tree, keep bool) (*Doc, []Conflict) {
+	m := &Merge{Doc: ours.Clone(), Before: ours, Patch: p, Was: was, Tree: tree, Keep: keep}
+	gone := map[string]bool{}
+	for _, c := range p.Changes {
+		m.change(c, gone)
+	}
+	m.Doc.deleteAll(gone)
+	if len(m.Conflicts) > 0 {
+		return nil, m.Conflicts
+	}
+	f := ours.Format
+	if f.Repair != nil {
+		f.Repair(m)
+	} else {
+		m.Restore()
+	}
+	m.prune()
+	if f.Finish != nil {
+		f.Finish(m)
+	}
+	return m.Doc, m.Conflicts
+}
+
+func (m *Merge) change(c Change, gone map[string]bool) {
+	ours := m.nodes[c.Key]
+	f := m.Format
+	switch {
+	case Same(ours, c.After):
+	case c.After == nil:
+		if ours != nil && Same(ours, c.Before) && !(m.Keep && f.Keep != nil && f.Keep(ours)) {
+			gone[c.Key] = true
+		} // Changed by ours: it stays if something still needs it.
+	case Same(ours, c.Before), ours == nil:
+		m.Set(c.After, c.Behind)
+	default:
+		if n, ok := f.settle(c.Before, ours, c.After); ok {
+			m.Set(n, c.Behind)
+			return
+		}
+		m.Conflicts = append(m.Conflicts, Conflict{
+			Key: c.Key, Name: c.After.Name,
+			Before: text(c.Before), Ours: text(ours), Theirs: text(c.After),
+		})
+	}
+}
+
+// settle decides between two nodes of one key that both differ from before.
+func (f *Format) settle(before, ours, theirs *Node) (*Node, bool) {
+	if ours.Version != theirs.Version {
+		// A side that kept the version changed something about it, and loses
+		// that with the version.
+		if before != nil && before.Version == ours.Version {
+			return theirs, true
+		}
+		if before != nil && before.Version == theirs.Version {
+			return ours, true
+		}
+		if f.Compare != nil {
+			if c, ok := f.Compare(ours, theirs); ok && c != 0 {
+				if c < 0 {
+					return theirs, true
+				}
+				return ours, true
+			}
+		}
+	}
+	if f.Combine != nil {
+		return f.Combine(before, ours, theirs)
+	}
+	return nil, false
+}
+
+// Restore puts back every node that an edge leads to and that the merge lost.
+func (m *Merge) Restore() {
+	queue := slices.Clone(m.order)
+	for len(queue) > 0 {
+		n := m.nodes[queue[0]]
+		queue = queue[1:]
+		if n == nil {
+			continue
+		}
+		for _, e := range n.Edges {
+			if e.To == "" || m.nodes[e.To] != nil {
+				continue
+			}
+			if lost, behind := m.find(e.To); lost != nil {
+				m.Set(lost, behind)
+				queue = append(queue, lost.Key)
+			}
+		}
+	}
+}
+
+// find returns a lost node from the side with the higher version of it, and
+// the nearest key before it there that the result has.
+func (m *Merge) find(key string) (*Node, string) {
+	var best *Node
+	var from *Doc
+	for _, d := range m.Sources() {
+		n := d.nodes[key]
+		if n == nil {
+			continue
+		}
+		if best != nil {
+			if c, ok := m.Format.Compare(best, n); !ok || c >= 0 {
+				continue
+			}
+		}
+		best, from = n, d
+	}
+	if best == nil {
+		return nil, ""
+	}
+	return best, m.Behind(from, key)
+}
+
+// Behind returns the nearest key before key in from that the result has.
+func (m *Merge) Behind(from *Doc, key string) string {
+	for i := slices.Index(from.order, key) - 1; i >= 0; i-- {
+		if m.nodes[from.order[i]] != nil {
+			return from.order[i]
+		}
+	}
+	return ""
+}
+
+// Reached returns the nodes that the roots lead to.
+func (d *Doc) Reached(t Tree) map[*Node]bool {
+	seen := make(map[*Node]bool, len(d.order))
+	var queue []*Node
+	push := func(n *Node) {
+		if n != nil && !seen[n] {
+			seen[n] = true
+			queue = append(queue, n)
+		}
+	}
+	for _, k := range d.order {
+		if n := d.nodes[k]; n.Root || n.Name == "" && len(n.Edges) > 0 {
+			push(n)
+		}
+	}
+	if d.Format.Roots != nil {
+		for _, e := range d.Format.Roots(d, t) {
+			push(d.Target(nil, e))
+		}
+	}
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, e := range n.Edges {
+			push(d.Target(n, e))
+		}
+	}
+	return seen
+}
+
+// prune removes what nothing reaches any more, but not what ours held
+// unreached before: that is not this merge's to mend.
+func (m *Merge) prune() {
+	reached := m.Reached(m.Tree)
+	gone := map[string]bool{}
+	var before map[*Node]bool
+	for _, k := range m.order {
+		n := m.nodes[k]
+		if n.Name == "" || n.Direct || reached[n] {
+			continue
+		}
+		if old := m.Before.nodes[k]; old != nil {
+			if before == nil {
+				before = m.Before.Reached(m.Was)
+			}
+			if !before[old] {
+				continue
+			}
+		}
+		gone[k] = true
+	}
+	m.deleteAll(gone)
+}
+
+func text(n *Node) string {
+	switch {
+	case n == nil:
+		return ""
+	case n.Version != "":
+		return n.Version
+	}
+	return string(n.Raw)
+}
