@@ -3,6 +3,6 @@ module github.com/bailiff-bot/bailiff
 go 1.26.0
 
 require (
-	deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141 // indirect
-	golang.org/x/text v0.44.0 // indirect
+	deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141
+	golang.org/x/text v0.44.0
 )
