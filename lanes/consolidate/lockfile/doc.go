@@ -50,6 +50,9 @@ type Format struct {
 	// Combine merges two nodes of one version that differ in something else.
 	// Nil, or false: they cannot be combined.
 	Combine func(before, ours, theirs *Node) (*Node, bool)
+	// Tool says why only the package manager can settle two nodes that cannot
+	// be combined. Nil, or empty: they are just two values.
+	Tool func(before, ours, theirs *Node) string
 	// Less orders keys that both sides add at one place. Nil: ours first.
 	Less func(a, b string) bool
 	// Keep says that a node which theirs removed must stay when others change

@@ -56,6 +56,18 @@ func (p *Patch) Head() *Doc {
 type Conflict struct {
 	Key, Name            string
 	Before, Ours, Theirs string // versions, or the raw text of what has none
+	// Tool says why only the package manager can settle it; empty: two values
+	// that cannot be ordered.
+	Tool string
+}
+
+// AskTool records that only the package manager knows what becomes of a node.
+func (m *Merge) AskTool(n *Node, why string) {
+	c := Conflict{Key: n.Key, Name: n.Name, Theirs: text(n), Tool: why}
+	if old := m.Before.nodes[n.Key]; old != nil {
+		c.Ours = text(old)
+	}
+	m.Conflicts = append(m.Conflicts, c)
 }
 
 // Merge is one head's change on its way into a file.
@@ -106,7 +118,10 @@ func Apply(ours *Doc, p *Patch, was, tree Tree, keep bool) (*Doc, []Conflict) {
 	if f.Finish != nil {
 		f.Finish(m)
 	}
-	return m.Doc, m.Conflicts
+	if len(m.Conflicts) > 0 {
+		return nil, m.Conflicts
+	}
+	return m.Doc, nil
 }
 
 func (m *Merge) change(c Change, gone map[string]bool) {
@@ -125,10 +140,14 @@ func (m *Merge) change(c Change, gone map[string]bool) {
 			m.Set(n, c.Behind)
 			return
 		}
-		m.Conflicts = append(m.Conflicts, Conflict{
+		conflict := Conflict{
 			Key: c.Key, Name: c.After.Name,
 			Before: text(c.Before), Ours: text(ours), Theirs: text(c.After),
-		})
+		}
+		if f.Tool != nil {
+			conflict.Tool = f.Tool(c.Before, ours, c.After)
+		}
+		m.Conflicts = append(m.Conflicts, conflict)
 	}
 }
 
