@@ -53,6 +53,10 @@ type Format struct {
 	// Tool says why only the package manager can settle two nodes that cannot
 	// be combined. Nil, or empty: they are just two values.
 	Tool func(before, ours, theirs *Node) string
+	// Align brings the keys of both sides to common ground before they are
+	// merged, by replacing m.Doc, m.Before and m.Patch: for files whose keys name
+	// versions of other packages. It may ask for the tool. Nil: they are.
+	Align func(m *Merge)
 	// Less orders keys that both sides add at one place. Nil: ours first.
 	Less func(a, b string) bool
 	// Keep says that a node which theirs removed must stay when others change

@@ -100,15 +100,18 @@ func (m *Merge) Sources() []*Doc { return []*Doc{m.Head(), m.Before, m.Patch.For
 // too. When there are conflicts the Doc is of no use.
 func Apply(ours *Doc, p *Patch, was, tree Tree, keep bool) (*Doc, []Conflict) {
 	m := &Merge{Doc: ours.Clone(), Before: ours, Patch: p, Was: was, Tree: tree, Keep: keep}
+	f := ours.Format
+	if f.Align != nil {
+		f.Align(m)
+	}
 	gone := map[string]bool{}
-	for _, c := range p.Changes {
+	for _, c := range m.Patch.Changes {
 		m.change(c, gone)
 	}
 	m.Doc.deleteAll(gone)
 	if len(m.Conflicts) > 0 {
 		return nil, m.Conflicts
 	}
-	f := ours.Format
 	if f.Repair != nil {
 		f.Repair(m)
 	} else {
