@@ -6,3 +6,5 @@ require (
 	deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141
 	golang.org/x/text v0.44.0
 )
+
+require github.com/alecthomas/kong v1.17.0 // indirect

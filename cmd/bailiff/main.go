@@ -1,4 +1,83 @@
-// Command bailiff does a repository's chores.
+// Command bailiff does a repository's chores. Each subcommand has a file of its own.
 package main
 
-func main() {}
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/bailiff-bot/bailiff/lanes/consolidate"
+)
+
+// program is what every subcommand gets of the world.
+type program struct {
+	ctx            context.Context //nolint:containedctx // kong hands one value to Run
+	stdout, stderr io.Writer
+	// terminal says that stderr is one, so that a progress line makes sense.
+	terminal bool
+}
+
+// commands are the subcommands, in the order of the help.
+type commands struct {
+	Consolidate consolidateCommand `cmd:"" help:"Turn the dependency branches of a clone into one that works."`
+}
+
+// exit is an error that only sets the exit code: everything has been said.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	info, err := os.Stderr.Stat()
+	p := &program{
+		ctx: ctx, stdout: os.Stdout, stderr: os.Stderr,
+		terminal: err == nil && info.Mode()&os.ModeCharDevice != 0,
+	}
+	code := run(p, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run is main without the process around it.
+func run(p *program, args []string) int {
+	var cli commands
+	done := -1 // kong asks to exit after --help
+	parser, err := kong.New(&cli,
+		kong.Name("bailiff"),
+		kong.Description("Bailiff does a repository's chores."),
+		kong.Vars{"into": consolidate.DefaultInto, "ecosystems": strings.Join(ecosystems(), ", ")},
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(code int) { done = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		fmt.Fprintln(p.stderr, "bailiff:", err)
+		return 1
+	}
+	k, err := parser.Parse(args)
+	switch {
+	case done >= 0:
+		return done
+	case err != nil:
+		fmt.Fprintf(p.stderr, "bailiff: %v\nTry: bailiff --help\n", err)
+		return 1
+	}
+	err = k.Run(p)
+	var code exit
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	}
+	fmt.Fprintln(p.stderr, "bailiff:", err)
+	return 1
+}

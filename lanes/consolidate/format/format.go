@@ -26,3 +26,7 @@ func Of(all []*lockfile.Format, path string, content []byte) *lockfile.Format {
 	}
 	return nil
 }
+
+// Derived reports whether a file is built from others, so that half of one
+// version and half of another would be wrong although it merges as text.
+func Derived(string) bool { return false }

@@ -246,6 +246,11 @@ func Same(a, b *Node) bool {
 	return a == b || a != nil && b != nil && a.Key == b.Key && a.Parent == b.Parent && bytes.Equal(a.Raw, b.Raw)
 }
 
+// Equal reports whether two states of one file are the same text.
+func Equal(a, b *Doc) bool {
+	return slices.Equal(a.order, b.order) && !slices.ContainsFunc(a.order, func(k string) bool { return !Same(a.nodes[k], b.nodes[k]) })
+}
+
 // Line returns the 1-based number of the first line in text that holds needle, or 0.
 func Line(text []byte, needle string) int {
 	at := bytes.Index(text, []byte(needle))

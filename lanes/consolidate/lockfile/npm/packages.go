@@ -45,7 +45,7 @@ func packagesFormat(r Ranges) *lockfile.Format {
 		Ecosystem: Ecosystem,
 		Lock:      true,
 		Match: func(p string, content []byte) bool {
-			return isLock(p) && lockVersion(content) == 3
+			return isLock(p) && (content == nil || lockVersion(content) == 3)
 		},
 		Parse:   parsePackages,
 		Encode:  encodePackages,

@@ -1,0 +1,315 @@
+// Package consolidate turns many dependency pull requests into one branch that
+// works, in a clone and without GitHub.
+//
+// It reads the candidates' branches, merges their dependency files by meaning
+// (package lockfile), keeps the result sound at every step, and writes one
+// commit a pull request. It guarantees:
+//
+//   - Every candidate ends as merged, superseded or left out, with a reason of
+//     a closed set and its evidence.
+//   - Each commit of the result is sound by itself: no requirement unmet and no
+//     entry missing that the base and the pull request alone had right.
+//   - The same input gives the same commits.
+//   - Working tree, index, current branch and configuration of the clone stay
+//     untouched, and nothing that the clone configures is executed (package git).
+package consolidate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bailiff-bot/bailiff/internal/git"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/format"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+)
+
+// DefaultInto is the branch that holds the result unless Options say otherwise.
+const DefaultInto = "bailiff/dependencies"
+
+// Options say what to consolidate. The zero value means: all branches of known
+// bots, onto the default branch.
+type Options struct {
+	// Base is the branch to build on; empty: the clone's default branch.
+	Base string
+	// Branches are patterns, in which * stands for anything but a slash; empty:
+	// the branches of known bots.
+	Branches []string
+	// Bots are further authors, by name or address, whose commits are a bot's.
+	Bots []string
+	// Into is the branch that will hold the result; empty: DefaultInto.
+	Into string
+	// Ecosystems to keep; empty: all.
+	Ecosystems []string
+	// MaxBump leaves out what goes further; empty: nothing does.
+	MaxBump Bump
+	// DryRun computes the result and writes nothing into the clone.
+	DryRun bool
+	// Progress is told what is being done; nil: nobody is.
+	Progress func(done, total int, what string)
+	// Now is the clock for ElapsedMS; nil: time.Now.
+	Now func() time.Time
+}
+
+// refuseRun ends a run before anything was changed, with what to do about it.
+type refuseRun struct{ text string }
+
+func (r *refuseRun) Error() string { return r.text }
+
+// ErrRefused says that a run could not begin; nothing was changed.
+var ErrRefused = errors.New("refused")
+
+// Is makes every refusal of a run an ErrRefused.
+func (r *refuseRun) Is(target error) bool { return target == ErrRefused }
+
+// Formats are the formats that are merged by meaning.
+func Formats() []*lockfile.Format { return format.All() }
+
+// engine is one run.
+type engine struct {
+	*reader
+	opts    Options
+	scratch *git.Scratch
+	base    *tree
+	heads   []*head
+	joined  []group
+	shared  map[string]int // how many heads change a path
+
+	baseProblems map[string]map[string]bool
+	accepted     map[string]bool // problems that a head brought, by ID
+	warnings     []string
+}
+
+func (e *engine) warn(form string, args ...any) {
+	w := fmt.Sprintf(form, args...)
+	if !slices.Contains(e.warnings, w) {
+		e.warnings = append(e.warnings, w)
+	}
+}
+
+func (e *engine) progress(done, total int, what string) {
+	if e.opts.Progress != nil {
+		e.opts.Progress(done, total, what)
+	}
+}
+
+// Run consolidates the clone that holds dir.
+func Run(ctx context.Context, dir string, o Options) (*Result, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Into == "" {
+		o.Into = DefaultInto
+	}
+	began := o.Now()
+	clone, err := git.Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := clone.Refs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base, err := findBase(ctx, clone, refs, o.Base)
+	if err != nil {
+		return nil, err
+	}
+	o.Base = base.name
+	scratch, err := clone.Scratch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer scratch.Close() //nolint:errcheck // a temporary folder
+	old, err := checkInto(ctx, clone, scratch, refs, base.id, o.Into)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{
+		reader: &reader{ctx: ctx, objects: scratch, formats: format.All(), docs: map[docKey]parsed{}},
+		opts:   o, scratch: scratch,
+		baseProblems: map[string]map[string]bool{}, accepted: map[string]bool{},
+	}
+	entries, err := scratch.Tree(ctx, base.id)
+	if err != nil {
+		return nil, err
+	}
+	e.base = newTree(e.reader, entries)
+	candidates, err := selectCandidates(ctx, scratch, refs, o, e.warn)
+	if err != nil {
+		return nil, err
+	}
+	final, err := e.consolidate(candidates, base.id)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{Base: base.name, BaseSHA: string(base.id)}
+	if err := e.write(res, final, base.id); err != nil {
+		return nil, err
+	}
+	if res.ResultSHA != "" {
+		res.ResultBranch = o.Into
+		if tip := git.ID(res.ResultSHA); !o.DryRun && tip != old {
+			if err := scratch.Install(ctx, tip); err != nil {
+				return nil, err
+			}
+			if err := clone.UpdateRef(ctx, "refs/heads/"+o.Into, tip, old); err != nil {
+				return nil, err
+			}
+		}
+	}
+	res.Warnings = append([]string{}, e.warnings...)
+	res.ElapsedMS = o.Now().Sub(began).Milliseconds()
+	return res, nil
+}
+
+type baseRef struct {
+	name string
+	id   git.ID
+}
+
+// findBase resolves the branch to build on. The default is the remote's own
+// default branch as it was last fetched; without one, the branch that the
+// clone stands on.
+func findBase(ctx context.Context, clone *git.Clone, refs []git.Ref, want string) (baseRef, error) {
+	byName := map[string]git.Ref{}
+	for _, r := range refs {
+		byName[r.Name] = r
+	}
+	if want != "" {
+		for _, full := range []string{"refs/heads/" + want, "refs/remotes/origin/" + want, "refs/remotes/" + want} {
+			if r, ok := byName[full]; ok {
+				return baseRef{want, r.Commit}, nil
+			}
+		}
+		return baseRef{}, &refuseRun{fmt.Sprintf("there is no branch %s; name an existing one with --base", quoted(want))}
+	}
+	remotes := []string{"refs/remotes/origin/HEAD"}
+	for _, r := range refs {
+		if strings.HasPrefix(r.Name, "refs/remotes/") && strings.HasSuffix(r.Name, "/HEAD") {
+			remotes = append(remotes, r.Name)
+		}
+	}
+	for _, name := range remotes {
+		if r, ok := byName[name]; ok && r.Symref != "" {
+			if to, ok := byName[r.Symref]; ok {
+				_, branch, _ := strings.Cut(strings.TrimPrefix(r.Symref, "refs/remotes/"), "/")
+				return baseRef{branch, to.Commit}, nil
+			}
+		}
+	}
+	h, err := clone.Head(ctx)
+	if err != nil {
+		return baseRef{}, err
+	}
+	if h.Commit == "" || h.Symref == "" {
+		return baseRef{}, &refuseRun{"the clone has no default branch that could be found; name one with --base"}
+	}
+	return baseRef{strings.TrimPrefix(h.Symref, "refs/heads/"), h.Commit}, nil
+}
+
+// checkInto refuses to move a branch that a working tree stands on or that
+// holds somebody's commits. It returns where the branch is, if it is.
+func checkInto(ctx context.Context, clone *git.Clone, s *git.Scratch, refs []git.Ref, base git.ID, into string) (git.ID, error) {
+	full := "refs/heads/" + into
+	out, err := clone.CheckedOut(ctx)
+	if err != nil {
+		return "", err
+	}
+	if where, ok := out[full]; ok {
+		return "", &refuseRun{fmt.Sprintf("the branch %s is checked out in %s; switch to another one there, or choose another name with --into", quoted(into), quoted(where))}
+	}
+	for _, r := range refs {
+		if r.Name != full {
+			if strings.HasPrefix(r.Name, full+"/") || strings.HasPrefix(full, r.Name+"/") && strings.HasPrefix(r.Name, "refs/heads/") {
+				return "", &refuseRun{fmt.Sprintf("the branch %s cannot exist beside %s; choose another name with --into", quoted(into), quoted(strings.TrimPrefix(r.Name, "refs/heads/")))}
+			}
+			continue
+		}
+		commits, err := s.Commits(ctx, base, r.Commit)
+		if err != nil {
+			return "", err
+		}
+		for _, c := range commits {
+			if c.Committer.Email != committer.Email {
+				return "", &refuseRun{fmt.Sprintf("the branch %s holds commit %s by %s, which would be lost; choose another name with --into, or delete the branch", quoted(into), c.ID[:10], quoted(c.Author.Name))}
+			}
+		}
+		return r.Commit, nil
+	}
+	return "", nil
+}
+
+// consolidate decides over all candidates and returns the final tree.
+func (e *engine) consolidate(candidates []candidate, base git.ID) (*tree, error) {
+	e.shared = map[string]int{}
+	for i, c := range candidates {
+		e.progress(i, 2*len(candidates), c.branch)
+		h, err := e.load(c, base)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", quoted(c.branch), err)
+		}
+		e.heads = append(e.heads, h)
+		for _, d := range h.deltas {
+			e.shared[d.Path]++
+		}
+	}
+	slices.SortStableFunc(e.heads, byAge)
+	var waiting []*head
+	for _, h := range e.heads {
+		if h.refused == nil {
+			waiting = append(waiting, h)
+		}
+	}
+	t := e.base
+	for len(waiting) > 0 {
+		var now, hold []*head
+		living := e.living()
+		for _, h := range waiting {
+			h.by, h.why = supersede(h, living)
+			if h.by != nil {
+				hold = append(hold, h)
+			} else {
+				now = append(now, h)
+			}
+		}
+		if len(now) == 0 {
+			break
+		}
+		var err error
+		if t, err = e.fold(t, now); err != nil {
+			return nil, err
+		}
+		// Whoever was superseded by one that is left out gets its turn.
+		waiting = hold
+		if !slices.ContainsFunc(now, func(h *head) bool { return h.refused != nil }) {
+			break
+		}
+	}
+	return t, nil
+}
+
+// living are the heads that are, or may yet be, in the result.
+func (e *engine) living() []*head {
+	var out []*head
+	for _, h := range e.heads {
+		if h.refused == nil {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// byAge orders heads: by number, then by date, then by name.
+func byAge(a, b *head) int {
+	if a.number != nil && b.number != nil {
+		return cmp.Compare(*a.number, *b.number)
+	}
+	if c := cmp.Compare(a.tip.Author.When.Unix, b.tip.Author.When.Unix); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.branch, b.branch)
+}

@@ -1,0 +1,232 @@
+package consolidate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bailiff-bot/bailiff/internal/git"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/format"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+)
+
+// A delta is what a head did to one file.
+type delta struct {
+	git.Change
+	patch *lockfile.Patch // nil: the file has no format, was added or was deleted
+	head  *lockfile.Doc   // of an added file
+	eol   eol
+}
+
+func (d *delta) format() *lockfile.Format {
+	switch {
+	case d.patch != nil:
+		return d.patch.Fork.Format
+	case d.head != nil:
+		return d.head.Format
+	}
+	return nil
+}
+
+// stage orders a head's files: manifests before the lockfiles that follow from them.
+func (d *delta) stage() int {
+	f := d.format()
+	switch {
+	case f == nil:
+		return 2
+	case f.Lock:
+		return 1
+	}
+	return 0
+}
+
+// step merges what one head did into a tree. The error is a *refusal when the
+// head cannot join; any other error ends the run.
+func (e *engine) step(was *tree, h *head) (*tree, error) {
+	now := was.child()
+	for _, d := range h.deltas {
+		f, err := e.merge(was, now, d)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			now.files[d.Path] = f.file
+		}
+	}
+	return now, nil
+}
+
+// change is the new state of one file; a nil file is a deleted one.
+type change struct{ file *file }
+
+func (e *engine) merge(was, now *tree, d *delta) (*change, error) {
+	cur := now.file(d.Path)
+	switch {
+	case same(cur, d.NewMode, d.New):
+		return nil, nil
+	case same(cur, d.OldMode, d.Old):
+		return taken(d), nil
+	case cur == nil && d.Kind == git.Deleted:
+		return nil, nil
+	case cur == nil:
+		return nil, &refusal{Gone, d.Path + " is not in the base any more", Evidence{File: d.Path}}
+	case !cur.mode.IsRegular() || d.New != "" && !d.NewMode.IsRegular():
+		return nil, &refusal{NotAFile, d.Path + " is a symbolic link or a submodule on one side", Evidence{File: d.Path}}
+	case d.New == "":
+		return nil, &refusal{TextConflict, d.Path + " is deleted here and changed elsewhere", Evidence{File: d.Path}}
+	}
+	mode := cur.mode
+	if d.OldMode != git.ModeNone && mode == d.OldMode {
+		mode = d.NewMode
+	}
+	f, err := e.mergeDoc(was, now, d, cur)
+	var r *refusal
+	if errors.As(err, &r) && !d.format().Lock || f == nil && err == nil {
+		if t, terr := e.mergeText(now, d, cur); terr == nil {
+			f, err = t, nil
+		} else if err == nil {
+			err = terr
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f == cur && mode == cur.mode {
+		return nil, nil
+	}
+	c := *f
+	c.mode = mode
+	return &change{&c}, nil
+}
+
+func same(f *file, mode git.Mode, id git.ID) bool {
+	if f == nil {
+		return id == ""
+	}
+	return f.id != "" && f.id == id && f.mode == mode
+}
+
+// taken is a file whole as the head has it: nobody else changed it.
+func taken(d *delta) *change {
+	if d.New == "" {
+		return &change{}
+	}
+	f := &file{mode: d.NewMode, id: d.New, eol: d.eol, how: ByText}
+	switch {
+	case d.patch != nil:
+		f.doc, f.how = d.patch.Head(), BySemantic
+	case d.head != nil:
+		f.doc, f.how = d.head, BySemantic
+	}
+	return &change{f}
+}
+
+// mergeDoc merges by meaning. Nil without error: no format knows the file.
+func (e *engine) mergeDoc(was, now *tree, d *delta, cur *file) (*file, error) {
+	fm := d.format()
+	if fm == nil {
+		return nil, nil
+	}
+	ours, style, err := now.parsed(d.Path)
+	if err != nil || ours == nil {
+		return nil, nil //nolint:nilerr // the base's own file is broken: merged as text, and reported with the base
+	}
+	if ours.Format != fm {
+		return nil, &refusal{NeedsTool, fmt.Sprintf("%s is a %s here and a %s in the base", d.Path, fm.Name, ours.Format.Name), Evidence{File: d.Path}}
+	}
+	patch := d.patch
+	if patch == nil {
+		empty := lockfile.NewDoc(0)
+		empty.Format, empty.Path, empty.Syntax = fm, d.Path, d.head.Syntax
+		patch = lockfile.Diff(empty, d.head)
+	}
+	doc, conflicts := lockfile.Apply(ours, patch, was, now, e.shared[d.Path] > 1)
+	if len(conflicts) > 0 {
+		return nil, conflictRefusal(d.Path, conflicts)
+	}
+	if lockfile.Equal(ours, doc) {
+		return cur, nil
+	}
+	return &file{doc: doc, eol: style, how: BySemantic}, nil
+}
+
+func conflictRefusal(path string, conflicts []lockfile.Conflict) *refusal {
+	c := conflicts[0]
+	name := c.Name
+	if name == "" {
+		name = strings.TrimPrefix(c.Key, "#")
+	}
+	code, text := ValueConflict, fmt.Sprintf("%s: %s is %s in the result and %s here, and neither is the higher", path, name, short(c.Ours), short(c.Theirs))
+	if c.Tool != "" {
+		code, text = NeedsTool, fmt.Sprintf("%s: %s: %s", path, name, c.Tool)
+	}
+	return &refusal{code, text, Evidence{File: path, Key: name, Ours: short(c.Ours), Theirs: short(c.Theirs)}}
+}
+
+// short cuts a value for a sentence, on a rune boundary.
+func short(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if s == "" {
+		return "nothing"
+	}
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "..."
+	}
+	return s
+}
+
+// mergeText merges a whole file as git would.
+func (e *engine) mergeText(now *tree, d *delta, cur *file) (*file, error) {
+	if format.Derived(d.Path) {
+		return nil, &refusal{DerivedConflict, d.Path + " is built from something else, and two pull requests change it: half of each would be wrong", Evidence{File: d.Path}}
+	}
+	ours, err := now.content(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	var base []byte
+	if d.Old != "" {
+		if base, err = e.objects.Blob(e.ctx, d.Old); err != nil {
+			return nil, err
+		}
+	}
+	theirs, err := e.objects.Blob(e.ctx, d.New)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(ours, theirs) {
+		return cur, nil
+	}
+	merged, conflicts, err := e.objects.MergeFile(e.ctx, ours, base, theirs)
+	if err != nil {
+		return nil, err
+	}
+	if conflicts == 0 && bytes.Equal(ours, merged) {
+		return cur, nil
+	}
+	if conflicts > 0 {
+		return nil, &refusal{TextConflict, d.Path + " is changed here and by others in the same place, and it is of no format that Bailiff merges by meaning", Evidence{File: d.Path}}
+	}
+	f := &file{raw: merged, how: ByText}
+	if _, _, err := now.parsed(d.Path); err != nil {
+		return f, nil //nolint:nilerr // it was broken before; nothing is lost
+	}
+	probe := now.child()
+	probe.files[d.Path] = &file{mode: cur.mode, raw: merged}
+	if _, _, err := probe.parsed(d.Path); err != nil {
+		return nil, &refusal{TextConflict, err.Error() + " after a merge as text", Evidence{File: d.Path}}
+	}
+	return f, nil
+}
+
+// sortDeltas brings a head's files into the order in which they merge.
+func sortDeltas(ds []*delta) {
+	slices.SortStableFunc(ds, func(a, b *delta) int {
+		if c := a.stage() - b.stage(); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+}

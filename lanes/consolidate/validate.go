@@ -1,0 +1,174 @@
+package consolidate
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/format"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+)
+
+// concerned are the files to check after some changed: themselves, and the
+// lockfiles that speak of them, which stand beside or above.
+func (t *tree) concerned(changed []string) []string {
+	seen := map[string]bool{}
+	var out []string
+	add := func(p string) {
+		if !seen[p] {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	for _, p := range changed {
+		f := format.Of(t.formats, p, nil)
+		if f == nil {
+			continue
+		}
+		add(p)
+		dir := path.Dir(p)
+		for _, q := range t.Paths() {
+			g := format.Of(t.formats, q, nil)
+			if g.Ecosystem == f.Ecosystem && (within(dir, path.Dir(q)) || path.Dir(q) == path.Join(dir, "vendor")) {
+				add(q)
+			}
+		}
+	}
+	return out
+}
+
+func within(dir, above string) bool {
+	return above == "." || dir == above || strings.HasPrefix(dir, above+"/")
+}
+
+// problems checks files of a tree.
+func (t *tree) problems(paths []string) []lockfile.Problem {
+	var out []lockfile.Problem
+	for _, p := range paths {
+		d, _, err := t.parsed(p)
+		if err != nil {
+			out = append(out, lockfile.Problem{Code: lockfile.Unparsable, Path: p, Detail: err.Error()})
+			continue
+		}
+		if d != nil && d.Format.Check != nil {
+			out = append(out, d.Format.Check(d, t)...)
+		}
+	}
+	return out
+}
+
+// tolerated are the problems that the base has, by ID.
+func (e *engine) tolerated(p string) map[string]bool {
+	ids, ok := e.baseProblems[p]
+	if !ok {
+		ids = map[string]bool{}
+		for _, x := range e.base.problems([]string{p}) {
+			ids[x.ID()] = true
+			if !x.Soft {
+				e.warnProblem("the base has this problem already", e.base, x)
+			}
+		}
+		e.baseProblems[p] = ids
+	}
+	return ids
+}
+
+// fresh are the problems of a tree that neither the base nor an accepted head has.
+func (e *engine) fresh(t *tree, changed []string) []lockfile.Problem {
+	var out []lockfile.Problem
+	for _, p := range t.concerned(changed) {
+		for _, x := range t.problems([]string{p}) {
+			id := x.ID()
+			if e.tolerated(p)[id] || e.accepted[id] || x.Soft && x.Code == lockfile.Orphan {
+				continue
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// ownProblems are those of a head by itself that its fork does not have.
+func (e *engine) ownProblems(h *head) (map[string]lockfile.Problem, error) {
+	if h.ownDone {
+		return h.own, nil
+	}
+	entries, err := e.scratch.Tree(e.ctx, h.fork)
+	if err != nil {
+		return nil, err
+	}
+	fork := newTree(e.reader, entries)
+	alone := fork.child()
+	for _, d := range h.deltas {
+		alone.files[d.Path] = taken(d).file
+	}
+	changed := h.paths()
+	before := map[string]bool{}
+	for _, x := range fork.problems(fork.concerned(changed)) {
+		before[x.ID()] = true
+	}
+	h.own, h.ownDone = map[string]lockfile.Problem{}, true
+	for _, x := range alone.problems(alone.concerned(changed)) {
+		if !before[x.ID()] {
+			h.own[x.ID()] = x
+		}
+	}
+	return h.own, nil
+}
+
+func (h *head) paths() []string {
+	out := make([]string, len(h.deltas))
+	for i, d := range h.deltas {
+		out[i] = d.Path
+	}
+	return out
+}
+
+// regressions are what a merge must never do: entries below the base, and
+// updates of the head that did not arrive.
+func (e *engine) regressions(t *tree, h *head) []lockfile.Problem {
+	var out []lockfile.Problem
+	for _, d := range h.deltas {
+		f := t.file(d.Path)
+		if f == nil || f.doc == nil || d.patch == nil || f.doc.Format.Compare == nil {
+			continue
+		}
+		cmp := f.doc.Format.Compare
+		base := e.base.Doc(d.Path)
+		for _, c := range d.patch.Changes {
+			n := f.doc.Node(c.Key)
+			if n == nil || n.Version == "" || c.After == nil {
+				continue
+			}
+			if x, ok := cmp(n, c.After); ok && x < 0 {
+				out = append(out, lockfile.Problem{Code: lockfile.NotIncluded, Path: d.Path, Key: c.Key, Name: n.Name, Req: c.After.Version, Have: n.Version})
+			}
+			if base == nil || base.Format != f.doc.Format {
+				continue
+			}
+			if b := base.Node(c.Key); b != nil && c.After.Version != n.Version {
+				if x, ok := cmp(n, b); ok && x < 0 {
+					out = append(out, lockfile.Problem{Code: lockfile.BelowBase, Path: d.Path, Key: c.Key, Name: n.Name, Req: b.Version, Have: n.Version})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// locate adds the line that a problem is at.
+func (t *tree) locate(p lockfile.Problem) lockfile.Problem {
+	text, ok := t.Read(p.Path)
+	if !ok || p.Line > 0 {
+		return p
+	}
+	for _, needle := range []string{`"` + p.Key + `"`, p.Key, p.Name} {
+		if p.Line = lockfile.Line(text, needle); needle != `""` && p.Line > 0 {
+			break
+		}
+	}
+	return p
+}
+
+func (e *engine) warnProblem(why string, t *tree, p lockfile.Problem) {
+	e.warn("%s: %s", why, t.locate(p))
+}
