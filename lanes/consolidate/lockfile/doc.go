@@ -138,8 +138,13 @@ type Doc struct {
 	// Syntax is what the format needs to write the file; never changed.
 	Syntax any
 
-	nodes map[string]*Node
-	order []string
+	// A clone shares nodes and order with its origin, and keeps what differs
+	// for itself: two hundred states of one file cost little more than one.
+	nodes  map[string]*Node
+	own    map[string]*Node // nil values are deleted
+	order  []string
+	shared bool // nodes belongs to relatives, too
+	lent   bool // order belongs to relatives, too
 }
 
 // NewDoc makes an empty Doc with room for n nodes.
@@ -162,16 +167,44 @@ var ErrConflictMarkers = errors.New("the file holds conflict markers of an unfin
 
 // Add appends a node. It returns false when the key is taken.
 func (d *Doc) Add(n *Node) bool {
-	if _, ok := d.nodes[n.Key]; ok {
+	if d.Node(n.Key) != nil {
 		return false
 	}
-	d.nodes[n.Key] = n
+	d.put(n.Key, n)
+	d.ownOrder()
 	d.order = append(d.order, n.Key)
 	return true
 }
 
+func (d *Doc) put(key string, n *Node) {
+	switch {
+	case d.shared:
+		if d.own == nil {
+			d.own = map[string]*Node{}
+		}
+		d.own[key] = n
+	case n == nil:
+		delete(d.nodes, key)
+	default:
+		d.nodes[key] = n
+	}
+}
+
+func (d *Doc) ownOrder() {
+	if d.lent {
+		d.order, d.lent = slices.Clone(d.order), false
+	}
+}
+
 // Node returns the node with a key, or nil.
-func (d *Doc) Node(key string) *Node { return d.nodes[key] }
+func (d *Doc) Node(key string) *Node {
+	if len(d.own) > 0 {
+		if n, ok := d.own[key]; ok {
+			return n
+		}
+	}
+	return d.nodes[key]
+}
 
 // Keys returns the keys in file order. The caller must not change the slice.
 func (d *Doc) Keys() []string { return d.order }
@@ -182,17 +215,18 @@ func (d *Doc) Len() int { return len(d.order) }
 // Nodes calls f for each node in file order.
 func (d *Doc) Nodes(f func(n *Node)) {
 	for _, k := range d.order {
-		f(d.nodes[k])
+		f(d.Node(k))
 	}
 }
 
 // Set replaces the node that has the key of n, or places n behind the key
 // named behind ("" or unknown: at the front), in order with what stands there.
 func (d *Doc) Set(n *Node, behind string) {
-	if _, ok := d.nodes[n.Key]; !ok {
+	if d.Node(n.Key) == nil {
+		d.ownOrder()
 		d.order = slices.Insert(d.order, d.place(n.Key, behind), n.Key)
 	}
-	d.nodes[n.Key] = n
+	d.put(n.Key, n)
 }
 
 func (d *Doc) place(key, behind string) int {
@@ -208,8 +242,9 @@ func (d *Doc) place(key, behind string) int {
 
 // Delete removes a node.
 func (d *Doc) Delete(key string) {
-	if _, ok := d.nodes[key]; ok {
-		delete(d.nodes, key)
+	if d.Node(key) != nil {
+		d.put(key, nil)
+		d.ownOrder()
 		at := slices.Index(d.order, key)
 		d.order = slices.Delete(d.order, at, at+1)
 	}
@@ -220,16 +255,25 @@ func (d *Doc) deleteAll(keys map[string]bool) {
 	if len(keys) == 0 {
 		return
 	}
+	d.ownOrder()
 	d.order = slices.DeleteFunc(d.order, func(k string) bool { return keys[k] })
 	for k := range keys {
-		delete(d.nodes, k)
+		d.put(k, nil)
 	}
 }
 
 // Clone returns a Doc that can be changed without changing d.
 func (d *Doc) Clone() *Doc {
+	d.shared, d.lent = true, true
 	c := *d
-	c.nodes, c.order = maps.Clone(d.nodes), slices.Clone(d.order)
+	if len(d.own) <= 32+len(d.nodes)/16 {
+		c.own = maps.Clone(d.own)
+		return &c
+	}
+	c.nodes, c.own, c.shared = make(map[string]*Node, len(d.order)), nil, false
+	for _, k := range d.order {
+		c.nodes[k] = d.Node(k)
+	}
 	return &c
 }
 
@@ -238,7 +282,7 @@ func (d *Doc) Target(from *Node, e Edge) *Node {
 	if d.Format.Target != nil {
 		return d.Format.Target(d, from, e)
 	}
-	return d.nodes[e.To]
+	return d.Node(e.To)
 }
 
 // Same reports whether two nodes are the same text.
@@ -248,7 +292,7 @@ func Same(a, b *Node) bool {
 
 // Equal reports whether two states of one file are the same text.
 func Equal(a, b *Doc) bool {
-	return slices.Equal(a.order, b.order) && !slices.ContainsFunc(a.order, func(k string) bool { return !Same(a.nodes[k], b.nodes[k]) })
+	return slices.Equal(a.order, b.order) && !slices.ContainsFunc(a.order, func(k string) bool { return !Same(a.Node(k), b.Node(k)) })
 }
 
 // Line returns the 1-based number of the first line in text that holds needle, or 0.

@@ -24,14 +24,14 @@ func Diff(fork, head *Doc) *Patch {
 	p := &Patch{Fork: fork}
 	behind := ""
 	for _, k := range head.order {
-		if b, a := fork.nodes[k], head.nodes[k]; !Same(b, a) {
+		if b, a := fork.Node(k), head.Node(k); !Same(b, a) {
 			p.Changes = append(p.Changes, Change{k, b, a, behind})
 		}
 		behind = k
 	}
 	for _, k := range fork.order {
-		if head.nodes[k] == nil {
-			p.Changes = append(p.Changes, Change{Key: k, Before: fork.nodes[k]})
+		if head.Node(k) == nil {
+			p.Changes = append(p.Changes, Change{Key: k, Before: fork.Node(k)})
 		}
 	}
 	return p
@@ -64,7 +64,7 @@ type Conflict struct {
 // AskTool records that only the package manager knows what becomes of a node.
 func (m *Merge) AskTool(n *Node, why string) {
 	c := Conflict{Key: n.Key, Name: n.Name, Theirs: text(n), Tool: why}
-	if old := m.Before.nodes[n.Key]; old != nil {
+	if old := m.Before.Node(n.Key); old != nil {
 		c.Ours = text(old)
 	}
 	m.Conflicts = append(m.Conflicts, c)
@@ -128,7 +128,7 @@ func Apply(ours *Doc, p *Patch, was, tree Tree, keep bool) (*Doc, []Conflict) {
 }
 
 func (m *Merge) change(c Change, gone map[string]bool) {
-	ours := m.nodes[c.Key]
+	ours := m.Node(c.Key)
 	f := m.Format
 	switch {
 	case Same(ours, c.After):
@@ -184,13 +184,13 @@ func (f *Format) settle(before, ours, theirs *Node) (*Node, bool) {
 func (m *Merge) Restore() {
 	queue := slices.Clone(m.order)
 	for len(queue) > 0 {
-		n := m.nodes[queue[0]]
+		n := m.Node(queue[0])
 		queue = queue[1:]
 		if n == nil {
 			continue
 		}
 		for _, e := range n.Edges {
-			if e.To == "" || m.nodes[e.To] != nil {
+			if e.To == "" || m.Node(e.To) != nil {
 				continue
 			}
 			if lost, behind := m.find(e.To); lost != nil {
@@ -207,7 +207,7 @@ func (m *Merge) find(key string) (*Node, string) {
 	var best *Node
 	var from *Doc
 	for _, d := range m.Sources() {
-		n := d.nodes[key]
+		n := d.Node(key)
 		if n == nil {
 			continue
 		}
@@ -227,7 +227,7 @@ func (m *Merge) find(key string) (*Node, string) {
 // Behind returns the nearest key before key in from that the result has.
 func (m *Merge) Behind(from *Doc, key string) string {
 	for i := slices.Index(from.order, key) - 1; i >= 0; i-- {
-		if m.nodes[from.order[i]] != nil {
+		if m.Node(from.order[i]) != nil {
 			return from.order[i]
 		}
 	}
@@ -245,7 +245,7 @@ func (d *Doc) Reached(t Tree) map[*Node]bool {
 		}
 	}
 	for _, k := range d.order {
-		if n := d.nodes[k]; n.Root || n.Name == "" && len(n.Edges) > 0 {
+		if n := d.Node(k); n.Root || n.Name == "" && len(n.Edges) > 0 {
 			push(n)
 		}
 	}
@@ -271,11 +271,11 @@ func (m *Merge) prune() {
 	gone := map[string]bool{}
 	var before map[*Node]bool
 	for _, k := range m.order {
-		n := m.nodes[k]
+		n := m.Node(k)
 		if n.Name == "" || n.Direct || reached[n] {
 			continue
 		}
-		if old := m.Before.nodes[k]; old != nil {
+		if old := m.Before.Node(k); old != nil {
 			if before == nil {
 				before = m.Before.Reached(m.Was)
 			}
