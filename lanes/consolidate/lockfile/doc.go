@@ -47,6 +47,11 @@ type Format struct {
 	// Compare orders the versions of two nodes. The second result is false
 	// when they cannot be ordered.
 	Compare func(a, b *Node) (int, bool)
+	// Decide merges two nodes that both sides changed where the version is only
+	// one of several fields: a mark that one side drops must not get lost with
+	// the version that it keeps. False: they conflict. Nil: the higher version
+	// wins whole, and Combine merges two of one version.
+	Decide func(before, ours, theirs *Node) (*Node, bool)
 	// Combine merges two nodes of one version that differ in something else.
 	// Nil, or false: they cannot be combined.
 	Combine func(before, ours, theirs *Node) (*Node, bool)
@@ -74,6 +79,12 @@ type Format struct {
 	Finish func(m *Merge)
 	// Check validates the file in its tree. Nil: nothing to check.
 	Check func(d *Doc, t Tree) []Problem
+	// Notes are sentences for the user about what the merged patches left in d
+	// that a package manager would not have: d works and is not tidy. Nil: none.
+	Notes func(d *Doc, merged []*Patch) []string
+	// Reads reports whether d must be checked when the file at path changes,
+	// which is neither beside nor below it. Nil: no.
+	Reads func(d *Doc, path string) bool
 }
 
 // Tree is the state of a repository that a format may look at.
@@ -219,10 +230,16 @@ func (d *Doc) Nodes(f func(n *Node)) {
 	}
 }
 
-// Set replaces the node that has the key of n, or places n behind the key
-// named behind ("" or unknown: at the front), in order with what stands there.
+// Set replaces the node that has the key of n where it stands. A new node, or
+// one that has another parent now, is placed behind the key named behind ("" or
+// unknown: at the front), in order with what stands there.
 func (d *Doc) Set(n *Node, behind string) {
-	if d.Node(n.Key) == nil {
+	old := d.Node(n.Key)
+	if old != nil && old.Parent != n.Parent && behind != n.Key {
+		d.Delete(n.Key)
+		old = nil
+	}
+	if old == nil {
 		d.ownOrder()
 		d.order = slices.Insert(d.order, d.place(n.Key, behind), n.Key)
 	}

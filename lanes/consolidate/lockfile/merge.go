@@ -17,6 +17,31 @@ type Change struct {
 type Patch struct {
 	Fork    *Doc
 	Changes []Change
+	// Agreed are keys that every head which changes the file removes, so that
+	// Format.Keep does not hold them. [Agree] fills it.
+	Agreed map[string]bool
+}
+
+// Agree notes on each patch of one file which nodes all of them remove. The
+// patches must be of all heads that change the file.
+func Agree(patches []*Patch) {
+	votes := map[string]int{}
+	for _, p := range patches {
+		for _, c := range p.Changes {
+			if c.After == nil {
+				votes[c.Key]++
+			}
+		}
+	}
+	agreed := map[string]bool{}
+	for k, n := range votes {
+		if n == len(patches) {
+			agreed[k] = true
+		}
+	}
+	for _, p := range patches {
+		p.Agreed = agreed
+	}
 }
 
 // Diff returns what head changed of fork.
@@ -133,14 +158,14 @@ func (m *Merge) change(c Change, gone map[string]bool) {
 	switch {
 	case Same(ours, c.After):
 	case c.After == nil:
-		if ours != nil && Same(ours, c.Before) && !(m.Keep && f.Keep != nil && f.Keep(ours)) {
+		if ours != nil && Same(ours, c.Before) && !m.keeps(ours) {
 			gone[c.Key] = true
 		} // Changed by ours: it stays if something still needs it.
 	case Same(ours, c.Before), ours == nil:
-		m.Set(c.After, c.Behind)
+		m.Set(c.After, m.behind(c))
 	default:
 		if n, ok := f.settle(c.Before, ours, c.After); ok {
-			m.Set(n, c.Behind)
+			m.Set(n, m.behind(c))
 			return
 		}
 		conflict := Conflict{
@@ -154,8 +179,25 @@ func (m *Merge) change(c Change, gone map[string]bool) {
 	}
 }
 
+// keeps reports whether a node that theirs removed stays all the same.
+func (m *Merge) keeps(n *Node) bool {
+	return m.Keep && !m.Patch.Agreed[n.Key] && m.Format.Keep != nil && m.Format.Keep(n)
+}
+
+// behind is where a changed node belongs: where the head has it, and if ours
+// lost that neighbour, behind the nearest one before it that is left.
+func (m *Merge) behind(c Change) string {
+	if old := m.Node(c.Key); c.Behind == "" || m.Node(c.Behind) != nil || old != nil && old.Parent == c.After.Parent {
+		return c.Behind
+	}
+	return m.Behind(m.Head(), c.Key)
+}
+
 // settle decides between two nodes of one key that both differ from before.
 func (f *Format) settle(before, ours, theirs *Node) (*Node, bool) {
+	if f.Decide != nil {
+		return f.Decide(before, ours, theirs)
+	}
 	if ours.Version != theirs.Version {
 		// A side that kept the version changed something about it, and loses
 		// that with the version.
