@@ -13,30 +13,30 @@ import (
 var committer = git.Signature{Name: "bailiff[bot]", Email: "bailiff[bot]@users.noreply.github.com"}
 
 // write makes the commits, and fills in the result.
-func (e *engine) write(res *Result, final *tree, base git.ID) error {
+func (p *plan) write(res *Result, base git.ID) error {
 	commits := map[*head]string{}
-	if len(e.joined) > 0 {
-		ids, err := e.importCommits(base)
+	if len(p.joined) > 0 {
+		ids, err := p.importCommits(base)
 		if err != nil {
 			return err
 		}
-		for i, g := range e.joined {
+		for i, g := range p.joined {
 			for _, h := range g.heads {
 				commits[h] = string(ids[i])
 			}
 		}
 		res.ResultSHA = string(ids[len(ids)-1])
 	}
-	res.PullRequests = make([]PullRequest, 0, len(e.heads))
-	for _, h := range e.heads {
-		res.PullRequests = append(res.PullRequests, h.report(commits[h]))
+	res.PullRequests = make([]PullRequest, 0, len(p.heads))
+	for _, h := range p.heads {
+		res.PullRequests = append(res.PullRequests, p.report(h, commits[h]))
 	}
 	res.Files = []File{}
-	for p, f := range final.files {
-		if old := e.base.file(p); f == nil && old == nil {
+	for path, f := range p.tree.files {
+		if old := p.base.file(path); f == nil && old == nil {
 			continue
 		}
-		out := File{Path: p, Format: "unknown", Method: ByText}
+		out := File{Path: path, Format: "unknown", Method: ByText}
 		if f != nil && f.doc != nil {
 			out.Format = f.doc.Format.Name
 		}
@@ -50,21 +50,21 @@ func (e *engine) write(res *Result, final *tree, base git.ID) error {
 }
 
 // importCommits writes one commit a group, each on the one before.
-func (e *engine) importCommits(base git.ID) ([]git.ID, error) {
-	im, err := e.scratch.Import(e.ctx)
+func (p *plan) importCommits(base git.ID) ([]git.ID, error) {
+	im, err := p.scratch.Import(p.ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer im.Close() //nolint:errcheck // closed below, where its error counts
-	changes := make([][]git.FileChange, len(e.joined))
-	for _, p := range e.changedPaths() {
+	changes := make([][]git.FileChange, len(p.joined))
+	for _, path := range p.changedPaths() {
 		// The versions of one file in a row, so that git stores them as differences.
-		for i, g := range e.joined {
-			before, after := g.before.file(p), g.after.files[p]
-			if _, touched := g.after.files[p]; !touched || before == after {
+		for i, g := range p.joined {
+			before, after := g.before.file(path), g.after.files[path]
+			if _, touched := g.after.files[path]; !touched || before == after {
 				continue
 			}
-			c := git.FileChange{Path: p, Delete: after == nil}
+			c := git.FileChange{Path: path, Delete: after == nil}
 			switch {
 			case after == nil && before == nil:
 				continue
@@ -72,7 +72,7 @@ func (e *engine) importCommits(base git.ID) ([]git.ID, error) {
 			case after.id != "":
 				c.Mode, c.ID = after.mode, after.id
 			default:
-				text, err := g.after.content(p)
+				text, err := g.after.content(path)
 				if err != nil {
 					return nil, err
 				}
@@ -84,13 +84,13 @@ func (e *engine) importCommits(base git.ID) ([]git.ID, error) {
 			changes[i] = append(changes[i], c)
 		}
 	}
-	parent, err := e.scratch.Commit(e.ctx, base)
+	parent, err := p.scratch.Commit(p.ctx, base)
 	if err != nil {
 		return nil, err
 	}
 	when := parent.Committer.When
-	marks := make([]git.Mark, len(e.joined))
-	for i, g := range e.joined {
+	marks := make([]git.Mark, len(p.joined))
+	for i, g := range p.joined {
 		spec := git.CommitSpec{Author: g.heads[0].tip.Author, Committer: committer, Message: message(g.heads), Encoding: g.heads[0].tip.Encoding, Changes: changes[i]}
 		if i == 0 {
 			spec.Parent = base
@@ -119,14 +119,14 @@ func (e *engine) importCommits(base git.ID) ([]git.ID, error) {
 	return ids, nil
 }
 
-func (e *engine) changedPaths() []string {
+func (p *plan) changedPaths() []string {
 	seen := map[string]bool{}
 	var out []string
-	for _, g := range e.joined {
-		for p := range g.after.files {
-			if !seen[p] {
-				seen[p] = true
-				out = append(out, p)
+	for _, g := range p.joined {
+		for path := range g.after.files {
+			if !seen[path] {
+				seen[path] = true
+				out = append(out, path)
 			}
 		}
 	}
@@ -186,28 +186,30 @@ func join(names []string) string {
 }
 
 // report is what the user is told of a head.
-func (h *head) report(commit string) PullRequest {
+func (p *plan) report(h *head, commit string) PullRequest {
 	pr := PullRequest{
 		Branch: strings.ToValidUTF8(h.branch, "\uFFFD"), HeadSHA: string(h.id), Title: h.title(), Number: h.number,
-		Updates: []Update{}, Commit: commit,
+		Outcome: Merged, Updates: []Update{}, Commit: commit,
 	}
 	for _, u := range h.updates {
 		pr.Updates = append(pr.Updates, u.Update)
 	}
-	switch {
-	case h.refused != nil:
-		pr.Outcome, pr.ReasonCode, pr.Reason = LeftOut, h.refused.code, h.refused.text
-		pr.Evidence = &h.refused.evidence
-	case h.by != nil:
-		pr.Outcome, pr.ReasonCode, pr.SupersededBy = Superseded, h.why, h.by.branch
-		pr.Reason = "another pull request brings the same"
-		if h.why == HigherVersion {
-			pr.Reason = "another pull request brings a higher version"
-		}
-	case h.noChange:
-		pr.Outcome, pr.ReasonCode, pr.Reason = Superseded, InBase, "the base has it, or higher, already"
-	default:
-		pr.Outcome = Merged
+	if r := p.refused[h]; r != nil {
+		pr.Outcome, pr.ReasonCode, pr.Reason, pr.Evidence = LeftOut, r.code, r.text, &r.evidence
+		return pr
+	}
+	c, ok := p.covered[h]
+	if !ok {
+		return pr
+	}
+	pr.Outcome, pr.ReasonCode = Superseded, c.why
+	pr.Reason = map[Reason]string{
+		HigherVersion: "another pull request brings a higher version",
+		SameUpdate:    "another pull request brings the same",
+		InBase:        "the base has it, or higher, already",
+	}[c.why]
+	if c.by != nil {
+		pr.SupersededBy = strings.ToValidUTF8(c.by.branch, "\uFFFD")
 	}
 	return pr
 }

@@ -36,7 +36,7 @@ const DefaultInto = "bailiff/dependencies"
 type Options struct {
 	// Base is the branch to build on; empty: the clone's default branch.
 	Base string
-	// Branches are patterns, in which * stands for anything but a slash; empty:
+	// Branches are patterns, in which * stands for anything; empty:
 	// the branches of known bots.
 	Branches []string
 	// Bots are further authors, by name or address, whose commits are a bot's.
@@ -76,11 +76,9 @@ type engine struct {
 	scratch *git.Scratch
 	base    *tree
 	heads   []*head
-	joined  []group
 	shared  map[string]int // how many heads change a path
 
 	baseProblems map[string]map[string]bool
-	accepted     map[string]bool // problems that a head brought, by ID
 	warnings     []string
 }
 
@@ -131,7 +129,7 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 	e := &engine{
 		reader: &reader{ctx: ctx, objects: scratch, formats: format.All(), docs: map[docKey]parsed{}},
 		opts:   o, scratch: scratch,
-		baseProblems: map[string]map[string]bool{}, accepted: map[string]bool{},
+		baseProblems: map[string]map[string]bool{},
 	}
 	entries, err := scratch.Tree(ctx, base.id)
 	if err != nil {
@@ -142,12 +140,12 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	final, err := e.consolidate(candidates, base.id)
+	p, err := e.consolidate(candidates, base.id)
 	if err != nil {
 		return nil, err
 	}
 	res := &Result{Base: base.name, BaseSHA: string(base.id)}
-	if err := e.write(res, final, base.id); err != nil {
+	if err := p.write(res, base.id); err != nil {
 		return nil, err
 	}
 	if res.ResultSHA != "" {
@@ -161,7 +159,7 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 			}
 		}
 	}
-	res.Warnings = append([]string{}, e.warnings...)
+	res.Warnings = append(append([]string{}, e.warnings...), p.notes()...)
 	res.ElapsedMS = o.Now().Sub(began).Milliseconds()
 	return res, nil
 }
@@ -243,8 +241,8 @@ func checkInto(ctx context.Context, clone *git.Clone, s *git.Scratch, refs []git
 	return "", nil
 }
 
-// consolidate decides over all candidates and returns the final tree.
-func (e *engine) consolidate(candidates []candidate, base git.ID) (*tree, error) {
+// consolidate reads all candidates and decides over them.
+func (e *engine) consolidate(candidates []candidate, base git.ID) (*plan, error) {
 	e.shared = map[string]int{}
 	for i, c := range candidates {
 		e.progress(i, 2*len(candidates), c.branch)
@@ -258,49 +256,7 @@ func (e *engine) consolidate(candidates []candidate, base git.ID) (*tree, error)
 		}
 	}
 	slices.SortStableFunc(e.heads, byAge)
-	var waiting []*head
-	for _, h := range e.heads {
-		if h.refused == nil {
-			waiting = append(waiting, h)
-		}
-	}
-	t := e.base
-	for len(waiting) > 0 {
-		var now, hold []*head
-		living := e.living()
-		for _, h := range waiting {
-			h.by, h.why = supersede(h, living)
-			if h.by != nil {
-				hold = append(hold, h)
-			} else {
-				now = append(now, h)
-			}
-		}
-		if len(now) == 0 {
-			break
-		}
-		var err error
-		if t, err = e.fold(t, now); err != nil {
-			return nil, err
-		}
-		// Whoever was superseded by one that is left out gets its turn.
-		waiting = hold
-		if !slices.ContainsFunc(now, func(h *head) bool { return h.refused != nil }) {
-			break
-		}
-	}
-	return t, nil
-}
-
-// living are the heads that are, or may yet be, in the result.
-func (e *engine) living() []*head {
-	var out []*head
-	for _, h := range e.heads {
-		if h.refused == nil {
-			out = append(out, h)
-		}
-	}
-	return out
+	return e.best()
 }
 
 // byAge orders heads: by number, then by date, then by name.

@@ -3,199 +3,333 @@ package consolidate
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
-// A commit-to-be: one head, or several that only work together.
+// A group is a commit to be: one head, or several that only work together.
 type group struct {
 	heads         []*head
 	before, after *tree
+	soft          []own // what its heads bring, and their ecosystem tolerates
 }
 
-// fold adds heads to a tree one after the other, and keeps it sound at every
-// step: whoever would break it waits for those it is coupled with, or is left
-// out. So every commit of the result works, and a problem names who made it.
-func (e *engine) fold(t *tree, order []*head) (*tree, error) {
+// own is a problem that a head has by itself.
+type own struct {
+	head    *head
+	problem lockfile.Problem
+}
+
+// place is why a head has no commit of its own although nothing is wrong with it.
+type place struct {
+	by  *head // nil: the base has it
+	why Reason
+}
+
+// A plan is one way to consolidate the heads: which join, in which commits, and
+// what became of the others.
+type plan struct {
+	*engine
+	tree     *tree
+	joined   []group
+	refused  map[*head]*refusal
+	covered  map[*head]place
+	accepted map[string]*head // problems that a head brought, and who, by ID
+}
+
+func (e *engine) newPlan(out map[*head]*refusal) *plan {
+	return &plan{engine: e, tree: e.base, refused: maps.Clone(out), covered: map[*head]place{}, accepted: map[string]*head{}}
+}
+
+// best plans, and plans again without a head that keeps two or more others
+// out, for as long as more come in that way.
+func (e *engine) best() (*plan, error) {
+	out := map[*head]*refusal{}
+	for _, h := range e.heads {
+		if h.refused != nil {
+			out[h] = h.refused
+		}
+	}
+	p := e.newPlan(out)
+	if err := p.make(); err != nil {
+		return nil, err
+	}
+	for range 3 {
+		blocker, blocked := p.blocker()
+		if blocker == nil {
+			break
+		}
+		r := p.refused[blocked[0]]
+		ev := r.evidence
+		ev.With = nil
+		for _, h := range blocked {
+			ev.With = append(ev.With, h.branch)
+		}
+		out[blocker] = &refusal{Incompatible, fmt.Sprintf("would keep out %d others: %s", len(blocked), r.text), ev}
+		q := e.newPlan(out)
+		if err := q.make(); err != nil {
+			return nil, err
+		}
+		if len(q.refused) >= len(p.refused) {
+			break
+		}
+		p = q
+	}
+	return p, nil
+}
+
+// blocker is the joined head that alone keeps the most others out, two at least.
+func (p *plan) blocker() (*head, []*head) {
+	blocked := map[string][]*head{}
+	for _, h := range p.heads {
+		if r := p.refused[h]; r != nil && r.code == Incompatible && len(r.evidence.With) == 1 {
+			blocked[r.evidence.With[0]] = append(blocked[r.evidence.With[0]], h)
+		}
+	}
+	var best *head
+	for _, h := range p.heads {
+		if n := len(blocked[h.branch]); p.refused[h] == nil && n > 1 && (best == nil || n > len(blocked[best.branch])) {
+			best = h
+		}
+	}
+	if best == nil {
+		return nil, nil
+	}
+	return best, blocked[best.branch]
+}
+
+// make folds all heads that nothing supersedes; whoever was superseded by one
+// that is left out gets its turn.
+func (p *plan) make() error {
+	waiting := p.living(p.heads)
+	for len(waiting) > 0 {
+		var now, hold []*head
+		all := p.living(p.heads)
+		for _, h := range waiting {
+			if by, why := supersede(h, all); by != nil {
+				p.covered[h] = place{by, why}
+				hold = append(hold, h)
+				continue
+			}
+			delete(p.covered, h)
+			now = append(now, h)
+		}
+		if err := p.fold(now); err != nil {
+			return err
+		}
+		if len(now) == 0 || len(p.living(now)) == len(now) {
+			return nil
+		}
+		waiting = hold
+	}
+	return nil
+}
+
+// living are the heads that are, or may yet be, in the result.
+func (p *plan) living(list []*head) []*head {
+	return slices.DeleteFunc(slices.Clone(list), func(h *head) bool { return p.refused[h] != nil })
+}
+
+// fold adds heads one after the other, and keeps the tree sound at every step:
+// whoever would break it waits for those it is coupled with, or is left out. So
+// every commit of the result works, and a problem names who made it.
+func (p *plan) fold(order []*head) error {
 	done := map[*head]bool{}
 	for i, h := range order {
 		if done[h] {
 			continue
 		}
-		if err := e.ctx.Err(); err != nil {
-			return nil, err
+		if err := p.ctx.Err(); err != nil {
+			return err
 		}
-		e.progress(i, len(order), h.branch)
-		g, err := e.join(t, h, order[i+1:], done)
+		p.progress(len(p.heads)+i, 2*len(p.heads), h.branch)
+		g, err := p.join(h, order[i+1:], done)
 		var r *refusal
 		if errors.As(err, &r) {
-			h.refused = r
+			p.refused[h] = r
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if g == nil {
+			continue
 		}
 		for _, x := range g.heads {
 			done[x] = true
 		}
-		if g.after != nil {
-			e.joined = append(e.joined, *g)
-			t = g.after
+		for _, o := range g.soft {
+			p.accepted[o.problem.ID()] = o.head
 		}
+		p.joined = append(p.joined, *g)
+		p.tree = g.after
 	}
-	return t, nil
+	return nil
 }
 
-// join adds one head, with others if it must.
-func (e *engine) join(t *tree, h *head, later []*head, done map[*head]bool) (*group, error) {
-	after, err := e.step(t, h)
+// join adds one head, with others if it must. Nil: everything was there already.
+func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error) {
+	after, err := p.step(p.tree, h)
 	if err != nil {
 		return nil, err
 	}
-	g := &group{heads: []*head{h}, before: t, after: after}
-	if unchanged(t, after) {
-		h.noChange, h.by = true, e.alreadyBy(h)
-		h.why = SameUpdate
-		g.after = nil
-		return g, nil
+	if maps.Equal(p.tree.files, after.files) {
+		p.covered[h] = p.already(h)
+		return nil, nil
 	}
-	bad := append(e.fresh(after, h.paths()), e.regressions(after, h)...)
+	g := &group{heads: []*head{h}, before: p.tree, after: after}
+	bad := p.problemsOf(g)
 	if len(bad) == 0 {
 		return g, nil
 	}
-	if coupled, ok := e.couple(g, bad, later, done); ok {
-		return coupled, nil
+	if coupled, err := p.couple(g, bad, later, done); coupled != nil || err != nil {
+		return coupled, err
 	}
-	own, err := e.ownProblems(h)
+	mine, err := p.ownProblems(h)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range bad {
-		mine, ok := own[p.ID()]
-		switch {
-		case ok && mine.Soft:
-		case ok:
-			p = after.locate(p)
-			return nil, &refusal{Unsound, "its own file is broken: " + p.String(), evidenceOf(p)}
-		default:
-			return nil, e.incompatible(after, p, h)
+	if left := g.tolerate(h, mine, bad); len(left) > 0 {
+		x := after.locate(left[0])
+		if _, ok := mine[x.ID()]; ok {
+			return nil, &refusal{Unsound, "its own file is broken: " + x.String(), evidenceOf(x)}
 		}
-	}
-	for _, p := range bad {
-		e.accepted[p.ID()] = true
-		e.warnProblem(quoted(h.branch)+" brings this problem", after, p)
+		return nil, p.incompatible(x, h)
 	}
 	return g, nil
 }
 
-// couple looks for the heads that mend what one head breaks.
-func (e *engine) couple(g *group, bad []lockfile.Problem, later []*head, done map[*head]bool) (*group, bool) {
-	const most = 12 // members of a coupled set; k8s.io's is the largest known, with 9
-	c := &group{heads: g.heads, before: g.before, after: g.after}
-	for len(bad) > 0 && len(c.heads) < most {
-		next, after, left := e.partner(c, bad, later, done)
-		if next == nil {
-			return nil, false
+// tolerate takes over those problems that a head has by itself and that its
+// ecosystem lets pass, and returns the others.
+func (g *group) tolerate(h *head, mine map[string]lockfile.Problem, bad []lockfile.Problem) (left []lockfile.Problem) {
+	for _, x := range bad {
+		if y, ok := mine[x.ID()]; ok && y.Soft {
+			g.soft = append(g.soft, own{h, x})
+		} else {
+			left = append(left, x)
 		}
-		c.heads = append(c.heads[:len(c.heads):len(c.heads)], next)
-		c.after, bad = after, left
 	}
-	return c, len(bad) == 0
+	return left
 }
 
-// partner is the later head that leaves the fewest problems, fewer than there are.
-func (e *engine) partner(g *group, bad []lockfile.Problem, later []*head, done map[*head]bool) (best *head, after *tree, left []lockfile.Problem) {
-	left = bad
-	for _, o := range later {
-		if done[o] || contains(g.heads, o) || !o.touches(bad) {
-			continue
+// couple looks for the heads that mend what one head breaks; nil: there are none.
+func (p *plan) couple(g *group, bad []lockfile.Problem, later []*head, done map[*head]bool) (*group, error) {
+	const most = 12 // members of a coupled set; k8s.io's is the largest known, with 9
+	for len(g.heads) < most {
+		var next *group
+		left := bad
+		for _, o := range later {
+			if done[o] || slices.Contains(g.heads, o) || !o.touches(bad) {
+				continue
+			}
+			t, err := p.step(g.after, o)
+			var r *refusal
+			if errors.As(err, &r) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			c := &group{heads: append(slices.Clone(g.heads), o), before: g.before, after: t, soft: slices.Clone(g.soft)}
+			mine, err := p.ownProblems(o)
+			if err != nil {
+				return nil, err
+			}
+			if b := c.tolerate(o, mine, p.problemsOf(c)); len(b) < len(left) {
+				next, left = c, b
+			}
 		}
-		t, err := e.step(g.after, o)
-		if err != nil {
-			continue
+		switch {
+		case next == nil:
+			return nil, nil
+		case len(left) == 0:
+			return next, nil
 		}
-		var changed []string
-		for _, x := range append(g.heads[:len(g.heads):len(g.heads)], o) {
-			changed = append(changed, x.paths()...)
-		}
-		if b := append(e.fresh(t, changed), e.regressions(t, o)...); len(b) < len(left) {
-			best, after, left = o, t, b
+		g, bad = next, left
+	}
+	return nil, nil
+}
+
+// problemsOf are what a group of heads brings into the tree, but for what has
+// been tolerated.
+func (p *plan) problemsOf(g *group) []lockfile.Problem {
+	var changed []string
+	var out []lockfile.Problem
+	for _, h := range g.heads {
+		changed = append(changed, h.paths()...)
+		out = append(out, p.regressions(g.after, h)...)
+	}
+	return slices.DeleteFunc(append(p.fresh(g.after, changed), out...), func(x lockfile.Problem) bool {
+		return p.accepted[x.ID()] != nil || slices.ContainsFunc(g.soft, func(o own) bool { return o.problem.ID() == x.ID() })
+	})
+}
+
+// notes are the tolerated problems that the final tree still has.
+func (p *plan) notes() []string {
+	var out []string
+	changed := slices.Collect(maps.Keys(p.tree.files))
+	slices.Sort(changed)
+	for _, x := range p.fresh(p.tree, changed) {
+		if h := p.accepted[x.ID()]; h != nil {
+			out = append(out, fmt.Sprintf("%s brings this problem: %s", quoted(h.branch), p.tree.locate(x)))
 		}
 	}
-	return best, after, left
+	return out
 }
 
 // touches reports whether a head moves something that problems speak of.
 func (h *head) touches(problems []lockfile.Problem) bool {
-	for _, p := range problems {
-		if h.names[p.Name] || h.names[byName(p)] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(problems, func(p lockfile.Problem) bool { return h.names[p.Name] || h.names[dependent(p)] })
 }
 
-// byName is the dependent of a problem without its version.
-func byName(p lockfile.Problem) string {
+// dependent is who needs what a problem speaks of, without its version.
+func dependent(p lockfile.Problem) string {
 	if i := strings.LastIndexByte(p.By, '@'); i > 0 {
 		return p.By[:i]
 	}
 	return p.By
 }
 
-func (e *engine) incompatible(t *tree, p lockfile.Problem, h *head) *refusal {
-	p = t.locate(p)
-	ev := evidenceOf(p)
-	for _, g := range e.joined {
-		for _, o := range g.heads {
-			if o != h && o.touches([]lockfile.Problem{p}) {
-				ev.With = append(ev.With, o.branch)
+// incompatible says what a head collides with: the joined heads that moved
+// what is needed in that file; without any, those that moved who needs it.
+func (p *plan) incompatible(x lockfile.Problem, h *head) *refusal {
+	ev := evidenceOf(x)
+	for _, name := range []string{x.Name, dependent(x)} {
+		for _, g := range p.joined {
+			for _, o := range g.heads {
+				if o != h && len(ev.With) < 5 && o.names[name] && slices.Contains(o.paths(), x.Path) && !slices.Contains(ev.With, o.branch) {
+					ev.With = append(ev.With, o.branch)
+				}
 			}
 		}
+		if len(ev.With) > 0 {
+			break
+		}
 	}
-	text := p.String()
+	text := x.String()
 	if len(ev.With) > 0 {
 		text = fmt.Sprintf("does not go together with %s: %s", quoted(ev.With[0]), text)
 	}
 	code := Incompatible
-	if p.Code == lockfile.AskTool {
+	if x.Code == lockfile.AskTool {
 		code = NeedsTool
 	}
 	return &refusal{code, text, ev}
 }
 
-// alreadyBy is the head that brought what another one would have; nil: the base has it.
-func (e *engine) alreadyBy(h *head) *head {
-	for _, g := range e.joined {
+// already says who brought what a head would have.
+func (p *plan) already(h *head) place {
+	for _, g := range p.joined {
 		for _, o := range g.heads {
 			for _, u := range h.updates {
-				if o.names[u.Name] {
-					return o
+				if slices.ContainsFunc(o.updates, func(v *update) bool { return v.Update.is(u.Update) }) || o.names[u.Name] {
+					return place{o, SameUpdate}
 				}
 			}
 		}
 	}
-	return nil
-}
-
-func unchanged(a, b *tree) bool {
-	if len(a.files) != len(b.files) {
-		return false
-	}
-	for p, f := range b.files {
-		if a.files[p] != f {
-			return false
-		}
-	}
-	return true
-}
-
-func contains(list []*head, h *head) bool {
-	for _, x := range list {
-		if x == h {
-			return true
-		}
-	}
-	return false
+	return place{nil, InBase}
 }

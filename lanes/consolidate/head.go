@@ -20,12 +20,8 @@ type head struct {
 	updates []*update
 	names   map[string]bool // of every dependency that it touches
 	refused *refusal
-	by      *head  // supersedes it
-	why     Reason // of being superseded
-	// noChange: everything that it brings is there already.
-	noChange bool
-	own      map[string]lockfile.Problem // what is wrong with the head alone; by ID
-	ownDone  bool
+	own     map[string]lockfile.Problem // what is wrong with the head alone; by ID
+	ownDone bool
 }
 
 func (h *head) title() string {

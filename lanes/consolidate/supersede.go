@@ -49,7 +49,7 @@ func covers(u *update, h *head, all []*head) (*head, Reason) {
 			continue
 		}
 		for _, v := range o.updates {
-			if v.Ecosystem != u.Ecosystem || v.Directory != u.Directory || v.Name != u.Name || !containsAll(v.files, u.files) {
+			if !v.is(u.Update) || !containsAll(v.files, u.files) {
 				continue
 			}
 			c, ok := compareUpdates(v, u)
@@ -64,6 +64,11 @@ func covers(u *update, h *head, all []*head) (*head, Reason) {
 		}
 	}
 	return nil, ""
+}
+
+// is reports whether two updates move the same dependency.
+func (u Update) is(v Update) bool {
+	return u.Ecosystem == v.Ecosystem && u.Directory == v.Directory && u.Name == v.Name
 }
 
 // compareUpdates orders what two updates of one dependency lead to.

@@ -72,13 +72,13 @@ func (e *engine) tolerated(p string) map[string]bool {
 	return ids
 }
 
-// fresh are the problems of a tree that neither the base nor an accepted head has.
+// fresh are the problems of a tree that the base does not have.
 func (e *engine) fresh(t *tree, changed []string) []lockfile.Problem {
 	var out []lockfile.Problem
 	for _, p := range t.concerned(changed) {
 		for _, x := range t.problems([]string{p}) {
 			id := x.ID()
-			if e.tolerated(p)[id] || e.accepted[id] || x.Soft && x.Code == lockfile.Orphan {
+			if e.tolerated(p)[id] || x.Soft && x.Code == lockfile.Orphan {
 				continue
 			}
 			out = append(out, x)
