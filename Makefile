@@ -34,7 +34,7 @@ test: setup ## run the tests
 .PHONY: race
 race: setup ## run the tests under the race detector
 	@scripts/setup cc
-	go test -race $(PKG)
+	go test -race -short $(PKG)
 
 .PHONY: lint
 lint: setup ## vet, staticcheck and golangci-lint, at their pinned versions

@@ -7,4 +7,8 @@ require (
 	golang.org/x/text v0.44.0
 )
 
-require github.com/alecthomas/kong v1.17.0
+require (
+	github.com/BurntSushi/toml v1.6.0
+	github.com/alecthomas/kong v1.17.0
+	golang.org/x/mod v0.42.0
+)
