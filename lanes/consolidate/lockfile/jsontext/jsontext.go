@@ -16,25 +16,27 @@ import (
 // Member is one member of an object, as text.
 type Member struct {
 	Key string
-	// Raw runs from behind the comma (or brace) before the member to the end
-	// of its value: leading white space, key, colon and value.
+	// Raw runs from behind the comma (or brace) before the member to the comma
+	// behind it, or to the end of the last one's value: leading white space,
+	// key, colon, value, and what white space stands before that comma.
 	Raw []byte
-	// KeyAt, KeyEnd and ValueAt are offsets into Raw: the key with its quotes, and the value.
-	KeyAt, KeyEnd, ValueAt int
+	// KeyAt, KeyEnd, ValueAt and ValueEnd are offsets into Raw: the key with its quotes, and the value.
+	KeyAt, KeyEnd, ValueAt, ValueEnd int
 	// Offset is where Raw begins in the text that was parsed.
 	Offset int
 }
 
 // Value returns the member's value as text.
-func (m Member) Value() []byte { return m.Raw[m.ValueAt:] }
+func (m Member) Value() []byte { return m.Raw[m.ValueAt:m.ValueEnd] }
 
 // Lead returns the white space before the key.
 func (m Member) Lead() []byte { return m.Raw[:m.KeyAt] }
 
 // WithValue returns the member with another value.
 func (m Member) WithValue(value []byte) Member {
-	raw := make([]byte, 0, m.ValueAt+len(value))
-	m.Raw = append(append(raw, m.Raw[:m.ValueAt]...), value...)
+	raw := make([]byte, 0, m.ValueAt+len(value)+len(m.Raw)-m.ValueEnd)
+	raw = append(append(raw, m.Raw[:m.ValueAt]...), value...)
+	m.Raw, m.ValueEnd = append(raw, m.Raw[m.ValueEnd:]...), len(raw)
 	return m
 }
 
@@ -44,8 +46,9 @@ func (m Member) WithKey(key string) Member {
 	raw := make([]byte, 0, len(m.Raw)+len(quoted))
 	raw = append(append(raw, m.Raw[:m.KeyAt]...), quoted...)
 	raw = append(raw, m.Raw[m.KeyEnd:]...)
-	m.ValueAt += len(quoted) - (m.KeyEnd - m.KeyAt)
-	m.Key, m.Raw, m.KeyEnd = key, raw, m.KeyAt+len(quoted)
+	longer := len(quoted) - (m.KeyEnd - m.KeyAt)
+	m.Key, m.Raw = key, raw
+	m.KeyEnd, m.ValueAt, m.ValueEnd = m.KeyEnd+longer, m.ValueAt+longer, m.ValueEnd+longer
 	return m
 }
 
@@ -55,7 +58,11 @@ func NewMember(lead, key string, value []byte) Member {
 	raw := make([]byte, 0, len(lead)+len(quoted)+2+len(value))
 	raw = append(append(raw, lead...), quoted...)
 	raw = append(append(raw, ": "...), value...)
-	return Member{Key: key, Raw: raw, KeyAt: len(lead), KeyEnd: len(lead) + len(quoted), ValueAt: len(lead) + len(quoted) + 2}
+	return Member{
+		Key: key, Raw: raw,
+		KeyAt: len(lead), KeyEnd: len(lead) + len(quoted),
+		ValueAt: len(lead) + len(quoted) + 2, ValueEnd: len(raw),
+	}
 }
 
 // Object is an object's text, taken apart. The text is Open, the members
@@ -78,9 +85,10 @@ func (e *DuplicateError) Error() string { return fmt.Sprintf("the key %q stands 
 
 // Check returns an error with its line when text is not one JSON value.
 func Check(text []byte) error {
-	if json.Valid(text) {
+	if valid(text) {
 		return nil
 	}
+	// The standard decoder has the better words.
 	var v json.RawMessage
 	err := json.Unmarshal(text, &v)
 	var se *json.SyntaxError
@@ -98,35 +106,55 @@ func Check(text []byte) error {
 // is skipped). The text must have passed Check.
 func Parse(text []byte, at int) (Object, error) {
 	var o Object
+	var err error
+	o.Close, o.End, err = Walk(text, at, func(m Member, key []byte) error {
+		m.Key = string(key)
+		o.Members = append(o.Members, m)
+		return nil
+	})
+	return o, err
+}
+
+// Walk is Parse without keeping anything: it calls f for each member of the
+// object, whose Key is left to f to set from the decoded key. It returns the
+// object's Close and End, or the first error of f.
+func Walk(text []byte, at int, f func(m Member, key []byte) error) (closing []byte, end int, err error) {
 	i := space(text, at)
 	if i >= len(text) || text[i] != '{' {
-		return o, errors.New("not a JSON object")
+		return nil, 0, errors.New("not a JSON object")
 	}
 	i++
-	start := i
 	for {
-		k := space(text, i)
+		start := i
+		k := space(text, start)
 		if text[k] == '}' {
-			o.Close, o.End = text[start:k+1], k+1
-			return o, nil
-		}
-		if text[k] == ',' {
-			i, start = k+1, k+1
-			continue
+			return text[start : k+1], k + 1, nil
 		}
 		keyEnd := str(text, k)
-		key, err := unquote(text[k:keyEnd])
-		if err != nil {
-			return o, err
+		key := text[k+1 : keyEnd-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			s, err := unquote(text[k:keyEnd])
+			if err != nil {
+				return nil, 0, err
+			}
+			key = []byte(s)
 		}
-		v := space(text, keyEnd) + 1 // behind the colon
-		v = space(text, v)
+		v := space(text, space(text, keyEnd)+1) // behind the colon
 		end := value(text, v)
-		o.Members = append(o.Members, Member{
-			Key: key, Raw: text[start:end], Offset: start,
-			KeyAt: k - start, KeyEnd: keyEnd - start, ValueAt: v - start,
-		})
-		i, start = end, end
+		i = end
+		if comma := space(text, end); text[comma] == ',' {
+			i = comma
+		}
+		err := f(Member{
+			Raw: text[start:i:i], Offset: start,
+			KeyAt: k - start, KeyEnd: keyEnd - start, ValueAt: v - start, ValueEnd: end - start,
+		}, key)
+		if err != nil {
+			return nil, 0, err
+		}
+		if text[i] == ',' {
+			i++
+		}
 	}
 }
 

@@ -6,6 +6,10 @@ import "bytes"
 // an absent one. It returns false when it cannot say which is right.
 type Resolve func(path []string, before, ours, theirs []byte) ([]byte, bool)
 
+// mergeDepth is how deep Merge3 looks into a value; below it a value is taken
+// as a whole. No manifest comes near it, and every level reads the value again.
+const mergeDepth = 64
+
 // Merge3 merges two versions of a value by meaning: objects member by member,
 // everything else as a whole. It keeps the text of ours wherever theirs did not
 // change it. The second result lists the paths that could not be settled;
@@ -27,93 +31,103 @@ func (m *merger) value(path []string, before, ours, theirs []byte) []byte {
 	case same(before, ours):
 		return theirs
 	}
-	if isObject(ours) && isObject(theirs) && (before == nil || isObject(before)) {
+	if isObject(ours) && isObject(theirs) && (before == nil || isObject(before)) && len(path) < mergeDepth {
 		return m.object(path, before, ours, theirs)
 	}
 	if v, ok := m.resolve(path, before, ours, theirs); ok {
 		return v
 	}
+	return m.conflict(path, ours)
+}
+
+func (m *merger) conflict(path []string, ours []byte) []byte {
 	m.conflicts = append(m.conflicts, append([]string(nil), path...))
 	return ours
 }
 
-func (m *merger) object(path []string, before, ours, theirs []byte) []byte {
-	b := Object{}
-	if before != nil {
-		b, _ = Parse(before, 0)
+// members is an object with its members by key.
+type members struct {
+	Object
+	byKey map[string]Member
+}
+
+func parseMembers(v []byte) (members, error) {
+	if v == nil {
+		return members{}, nil
 	}
-	o, errO := Parse(ours, 0)
-	t, errT := Parse(theirs, 0)
-	if errO != nil || errT != nil {
-		m.conflicts = append(m.conflicts, append([]string(nil), path...))
-		return ours
+	o, err := Parse(v, 0)
+	byKey := make(map[string]Member, len(o.Members))
+	for _, m := range o.Members {
+		byKey[m.Key] = m
+	}
+	return members{o, byKey}, err
+}
+
+// get is the value of a key, nil when it is absent.
+func (o members) get(key string) []byte {
+	if m, ok := o.byKey[key]; ok {
+		return m.Value()
+	}
+	return nil
+}
+
+func (m *merger) object(path []string, before, ours, theirs []byte) []byte {
+	b, errB := parseMembers(before)
+	o, errO := parseMembers(ours)
+	t, errT := parseMembers(theirs)
+	if errB != nil || errO != nil || errT != nil {
+		return m.conflict(path, ours)
+	}
+	added, closing := m.added(path, b, o, t), o.Close
+	if len(o.Members) == 0 {
+		closing = t.Close
 	}
 	out := make([]Member, 0, len(o.Members)+1)
+	waiting := added[""] // what theirs adds here, first one first
+	delete(added, "")    // a member of ours may have the empty key
 	for _, om := range o.Members {
-		bm, inB := b.Get(om.Key)
-		tm, inT := t.Get(om.Key)
-		var bv, tv []byte
-		if inB {
-			bv = bm.Value()
+		// Sorted neighbours that only ours has go before.
+		for len(waiting) > 0 {
+			if n := len(out); n > 0 && out[n-1].Key < om.Key && om.Key < waiting[0].Key {
+				break
+			}
+			out, waiting = append(out, waiting[0]), waiting[1:]
 		}
-		if inT {
-			tv = tm.Value()
-		}
-		if v := m.value(append(path, om.Key), bv, om.Value(), tv); v != nil {
+		if v := m.value(append(path, om.Key), b.get(om.Key), om.Value(), t.get(om.Key)); v != nil {
 			if !bytes.Equal(v, om.Value()) {
 				om = om.WithValue(v)
 			}
 			out = append(out, om)
 		}
+		waiting = append(waiting, added[om.Key]...)
 	}
-	last := "" // the member of theirs before this one that stands in the result
+	return Append(nil, append(out, waiting...), closing)
+}
+
+// added are the members of the result that ours does not have, by the member
+// of ours that they stand behind in theirs ("": at the front).
+func (m *merger) added(path []string, b, o, t members) map[string][]Member {
+	out := map[string][]Member{}
+	behind := ""
 	for _, tm := range t.Members {
-		if _, ok := o.Get(tm.Key); ok {
-			last = tm.Key
+		if _, ok := o.byKey[tm.Key]; ok {
+			behind = tm.Key
 			continue
 		}
-		var bv []byte
-		if bm, ok := b.Get(tm.Key); ok {
-			bv = bm.Value()
-		}
-		v := m.value(append(path, tm.Key), bv, nil, tm.Value())
+		v := m.value(append(path, tm.Key), b.get(tm.Key), nil, tm.Value())
 		if v == nil {
 			continue
 		}
-		if len(o.Members) > 0 {
-			tm.Raw, tm.KeyEnd, tm.ValueAt = restyle(tm, o.Members[0]), 0, 0
+		if !bytes.Equal(v, tm.Value()) {
+			tm = tm.WithValue(v)
 		}
-		out = insertBehind(out, last, tm)
-		last = tm.Key
-	}
-	closing := o.Close
-	if len(o.Members) == 0 {
-		closing = t.Close
-	}
-	return Append(nil, out, closing)
-}
-
-// restyle gives a member the leading white space of its new siblings.
-func restyle(m, sibling Member) []byte {
-	return append(append([]byte(nil), sibling.Lead()...), m.Raw[m.KeyAt:]...)
-}
-
-func insertBehind(list []Member, key string, m Member) []Member {
-	at := 0
-	for i, x := range list {
-		if x.Key == key {
-			at = i + 1
-			break
+		if n := len(o.Members); n > 0 { // written like its new siblings
+			lead := o.Members[n-1].Lead()
+			tm.Raw = append(bytes.Clone(lead), tm.Raw[tm.KeyAt:tm.ValueEnd]...)
 		}
+		out[behind] = append(out[behind], tm)
 	}
-	// Sorted neighbours that only ours has go first.
-	for at > 0 && at < len(list) && list[at-1].Key < list[at].Key && list[at].Key < m.Key {
-		at++
-	}
-	list = append(list, Member{})
-	copy(list[at+1:], list[at:])
-	list[at] = m
-	return list
+	return out
 }
 
 func isObject(v []byte) bool { return len(v) > 0 && v[0] == '{' }
