@@ -243,7 +243,6 @@ func checkInto(ctx context.Context, clone *git.Clone, s *git.Scratch, refs []git
 
 // consolidate reads all candidates and decides over them.
 func (e *engine) consolidate(candidates []candidate, base git.ID) (*plan, error) {
-	e.shared = map[string]int{}
 	for i, c := range candidates {
 		e.progress(i, 2*len(candidates), c.branch)
 		h, err := e.load(c, base)
@@ -251,12 +250,30 @@ func (e *engine) consolidate(candidates []candidate, base git.ID) (*plan, error)
 			return nil, fmt.Errorf("%s: %w", quoted(c.branch), err)
 		}
 		e.heads = append(e.heads, h)
-		for _, d := range h.deltas {
-			e.shared[d.Path]++
-		}
 	}
 	slices.SortStableFunc(e.heads, byAge)
+	e.agree()
 	return e.best()
+}
+
+// agree counts who changes which file, and what all of them remove of it.
+func (e *engine) agree() {
+	e.shared = map[string]int{}
+	patches := map[string][]*lockfile.Patch{}
+	for _, h := range e.heads {
+		if h.refused != nil {
+			continue
+		}
+		for _, d := range h.deltas {
+			e.shared[d.Path]++
+			if d.patch != nil {
+				patches[d.Path] = append(patches[d.Path], d.patch)
+			}
+		}
+	}
+	for _, ps := range patches {
+		lockfile.Agree(ps)
+	}
 }
 
 // byAge orders heads: by number, then by date, then by name.

@@ -192,14 +192,24 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 	if err != nil {
 		return nil, err
 	}
-	if left := g.tolerate(h, mine, bad); len(left) > 0 {
-		x := after.locate(left[0])
-		if _, ok := mine[x.ID()]; ok {
-			return nil, &refusal{Unsound, "its own file is broken: " + x.String(), evidenceOf(x)}
-		}
-		return nil, p.incompatible(x, h)
+	left := g.tolerate(h, mine, bad)
+	if len(left) == 0 {
+		return g, nil
 	}
-	return g, nil
+	if x, ok := worst(mine); ok {
+		return nil, &refusal{Unsound, "its own file is broken: " + x.String(), evidenceOf(x)}
+	}
+	return nil, p.incompatible(after.locate(left[0]), h)
+}
+
+// worst is a problem of a head by itself that nothing tolerates, the same one each time.
+func worst(mine map[string]lockfile.Problem) (lockfile.Problem, bool) {
+	for _, id := range slices.Sorted(maps.Keys(mine)) {
+		if !mine[id].Soft {
+			return mine[id], true
+		}
+	}
+	return lockfile.Problem{}, false
 }
 
 // tolerate takes over those problems that a head has by itself and that its
@@ -267,11 +277,28 @@ func (p *plan) problemsOf(g *group) []lockfile.Problem {
 	})
 }
 
-// notes are the tolerated problems that the final tree still has.
+// notes are the tolerated problems that the final tree still has, and what the
+// formats have to say of their files.
 func (p *plan) notes() []string {
 	var out []string
-	changed := slices.Collect(maps.Keys(p.tree.files))
-	slices.Sort(changed)
+	changed := slices.Sorted(maps.Keys(p.tree.files))
+	merged := map[string][]*lockfile.Patch{}
+	for _, g := range p.joined {
+		for _, h := range g.heads {
+			for _, d := range h.deltas {
+				if d.patch != nil {
+					merged[d.Path] = append(merged[d.Path], d.patch)
+				}
+			}
+		}
+	}
+	for _, path := range changed {
+		if d := p.tree.Doc(path); d != nil && d.Format.Notes != nil {
+			for _, n := range d.Format.Notes(d, merged[path]) {
+				out = append(out, path+": "+n)
+			}
+		}
+	}
 	for _, x := range p.fresh(p.tree, changed) {
 		if h := p.accepted[x.ID()]; h != nil {
 			out = append(out, fmt.Sprintf("%s brings this problem: %s", quoted(h.branch), p.tree.locate(x)))

@@ -66,7 +66,7 @@ func (e *engine) merge(was, now *tree, d *delta) (*change, error) {
 	switch {
 	case same(cur, d.NewMode, d.New):
 		return nil, nil
-	case same(cur, d.OldMode, d.Old):
+	case same(cur, d.OldMode, d.Old) && !e.keeps(d):
 		return taken(d), nil
 	case cur == nil && d.Kind == git.Deleted:
 		return nil, nil
@@ -99,6 +99,12 @@ func (e *engine) merge(was, now *tree, d *delta) (*change, error) {
 	c := *f
 	c.mode = mode
 	return &change{&c}, nil
+}
+
+// keeps reports whether a head's removals must be looked at although nobody
+// has changed the file yet: others will, and may need what it removes.
+func (e *engine) keeps(d *delta) bool {
+	return d.patch != nil && d.patch.Fork.Format.Keep != nil && e.shared[d.Path] > 1
 }
 
 func same(f *file, mode git.Mode, id git.ID) bool {

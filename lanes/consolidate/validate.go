@@ -28,12 +28,21 @@ func (t *tree) concerned(changed []string) []string {
 		dir := path.Dir(p)
 		for _, q := range t.Paths() {
 			g := format.Of(t.formats, q, nil)
-			if g.Ecosystem == f.Ecosystem && (within(dir, path.Dir(q)) || path.Dir(q) == path.Join(dir, "vendor")) {
+			if g.Ecosystem == f.Ecosystem && (within(dir, path.Dir(q)) || path.Dir(q) == path.Join(dir, "vendor") || t.reads(q, p)) {
 				add(q)
 			}
 		}
 	}
 	return out
+}
+
+// reads reports whether a file has to be checked when another one changes.
+func (t *tree) reads(q, changed string) bool {
+	if format.Of(t.formats, q, nil).Reads == nil {
+		return false
+	}
+	d := t.Doc(q)
+	return d != nil && d.Format.Reads != nil && d.Format.Reads(d, changed)
 }
 
 func within(dir, above string) bool {
@@ -109,7 +118,7 @@ func (e *engine) ownProblems(h *head) (map[string]lockfile.Problem, error) {
 	h.own, h.ownDone = map[string]lockfile.Problem{}, true
 	for _, x := range alone.problems(alone.concerned(changed)) {
 		if !before[x.ID()] {
-			h.own[x.ID()] = x
+			h.own[x.ID()] = alone.locate(x)
 		}
 	}
 	return h.own, nil
