@@ -222,34 +222,40 @@ func (f *Format) settle(before, ours, theirs *Node) (*Node, bool) {
 	return nil, false
 }
 
-// Restore puts back every node that an edge leads to and that the merge lost.
+// Restore puts back every node that an edge or a manifest leads to and that the
+// merge lost.
 func (m *Merge) Restore() {
 	queue := slices.Clone(m.order)
-	for len(queue) > 0 {
-		n := m.Node(queue[0])
-		queue = queue[1:]
-		if n == nil {
-			continue
-		}
-		for _, e := range n.Edges {
-			if e.To == "" || m.Node(e.To) != nil {
+	restore := func(from *Node, edges []Edge) {
+		for _, e := range edges {
+			if e.To == "" || m.Doc.Target(from, e) != nil {
 				continue
 			}
-			if lost, behind := m.find(e.To); lost != nil {
+			if lost, behind := m.find(from, e); lost != nil {
 				m.Set(lost, behind)
 				queue = append(queue, lost.Key)
 			}
 		}
 	}
+	if m.Format.Roots != nil {
+		restore(nil, m.Format.Roots(m.Doc, m.Tree))
+	}
+	for len(queue) > 0 {
+		n := m.nodes[queue[0]]
+		queue = queue[1:]
+		if n != nil {
+			restore(n, n.Edges)
+		}
+	}
 }
 
-// find returns a lost node from the side with the higher version of it, and
-// the nearest key before it there that the result has.
-func (m *Merge) find(key string) (*Node, string) {
+// find returns what an edge led to, from the side with the higher version of
+// it, and the nearest key before it there that the result has.
+func (m *Merge) find(by *Node, e Edge) (*Node, string) {
 	var best *Node
 	var from *Doc
 	for _, d := range m.Sources() {
-		n := d.Node(key)
+		n := d.Target(by, e)
 		if n == nil {
 			continue
 		}
@@ -263,7 +269,7 @@ func (m *Merge) find(key string) (*Node, string) {
 	if best == nil {
 		return nil, ""
 	}
-	return best, m.Behind(from, key)
+	return best, m.Behind(from, best.Key)
 }
 
 // Behind returns the nearest key before key in from that the result has.
