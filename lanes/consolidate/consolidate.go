@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,32 @@ type Options struct {
 	Progress func(done, total int, what string)
 	// Now is the clock for ElapsedMS; nil: time.Now.
 	Now func() time.Time
+}
+
+// validate refuses options that could never do what they say.
+func (o Options) validate() error {
+	if err := git.CheckRef("refs/heads/" + o.Into); err != nil || strings.HasPrefix(o.Into, "-") {
+		return &refuseRun{fmt.Sprintf("%s is no name for a branch; choose another one with --into", quoted(o.Into))}
+	}
+	for _, p := range o.Branches {
+		if _, err := path.Match(p, ""); err != nil || p == "" {
+			return &refuseRun{fmt.Sprintf("%s is no pattern for --branches; * stands for anything, ? for one character, [ab] for a choice", quoted(p))}
+		}
+	}
+	var known []string
+	for _, f := range format.All() {
+		known = append(known, f.Ecosystem)
+	}
+	for _, name := range o.Ecosystems {
+		if !slices.Contains(known, name) {
+			slices.Sort(known)
+			return &refuseRun{fmt.Sprintf("%s is no ecosystem that is merged by meaning; --ecosystem takes: %s", quoted(name), strings.Join(slices.Compact(known), ", "))}
+		}
+	}
+	if o.MaxBump != "" && o.MaxBump.size() == 0 {
+		return &refuseRun{fmt.Sprintf("%s is no size; --max-bump takes major, minor or patch", quoted(string(o.MaxBump)))}
+	}
+	return nil
 }
 
 // refuseRun ends a run before anything was changed, with what to do about it.
@@ -102,6 +129,9 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 	}
 	if o.Into == "" {
 		o.Into = DefaultInto
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
 	began := o.Now()
 	clone, err := git.Open(ctx, dir)

@@ -115,8 +115,13 @@ func (e *engine) delta(c git.Change) (*delta, error) {
 		return nil, &refusal{Unreadable, bad.Error(), Evidence{File: c.Path}}
 	case p.err != nil:
 		return nil, p.err
+	case p.doc == nil && fork != nil:
+		if err := e.unmarked(c); err != nil {
+			return nil, err
+		}
+		return nil, &refusal{Unreadable, c.Path + " was a " + fork.Format.Name + ", and is of no version that Bailiff reads", Evidence{File: c.Path}}
 	case p.doc == nil:
-		return d, nil
+		return d, e.unmarked(c)
 	}
 	d.eol = p.eol
 	switch {

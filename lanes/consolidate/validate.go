@@ -58,6 +58,9 @@ func (t *tree) problems(paths []string) []lockfile.Problem {
 			out = append(out, lockfile.Problem{Code: lockfile.Unparsable, Path: p, Detail: err.Error()})
 			continue
 		}
+		if f := t.file(p); d == nil && f != nil && f.mode.IsRegular() {
+			out = append(out, lockfile.Problem{Code: lockfile.Unparsable, Path: p, Detail: "it is of no version that Bailiff reads"})
+		}
 		if d != nil && d.Format.Check != nil {
 			out = append(out, d.Format.Check(d, t)...)
 		}

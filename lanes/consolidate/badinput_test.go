@@ -1,0 +1,305 @@
+package consolidate_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bailiff-bot/bailiff/internal/git"
+	"github.com/bailiff-bot/bailiff/internal/git/gittest"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate"
+)
+
+// one is the smallest project: a at one version.
+func one(version string) gittest.Files {
+	return npmFiles(map[string]string{"a": "^" + version}, map[string]pkg{"a": {version: version}})
+}
+
+func oneBump(t *testing.T) *story {
+	t.Helper()
+	s := newStory(t, one("1.0.0"))
+	s.bot("npm_and_yarn/a-1.1.0", "Bump a from 1.0.0 to 1.1.0", one("1.1.0"))
+	return s
+}
+
+// Refused: nothing changes, and the words say what to do.
+
+func TestRefusedNotARepository(t *testing.T) {
+	_, err := consolidate.Run(t.Context(), t.TempDir(), consolidate.Options{})
+	if !errors.Is(err, git.ErrNotRepository) {
+		t.Fatal(err)
+	}
+}
+
+func TestRefusedNoSuchBase(t *testing.T) {
+	if got := oneBump(t).refused(consolidate.Options{Base: "trunk"}); !strings.Contains(got, "no branch trunk") || !strings.Contains(got, "--base") {
+		t.Error(got)
+	}
+}
+
+func TestRefusedUnrelatedHistories(t *testing.T) {
+	s := oneBump(t)
+	s.botOn("", "npm_and_yarn/b-1.0.0", "Bump b", one("9.0.0"))
+	if got := s.refused(consolidate.Options{}); !strings.Contains(got, "shares no history") || !strings.Contains(got, "npm_and_yarn/b-1.0.0") {
+		t.Error(got)
+	}
+	if r := s.run(consolidate.Options{Branches: []string{"dependabot/npm_and_yarn/a-*"}}); r.Count(consolidate.Merged) != 1 {
+		t.Error("what the words advise does not help")
+	}
+}
+
+func TestRefusedShallowWithoutTheForkPoint(t *testing.T) {
+	s := oneBump(t)
+	for range 3 {
+		s.Commit("main", "main", gittest.Files{"README": strings.Repeat("x", 1+len(s.Read("main", "package.json")))})
+	}
+	s.Commit("main", "main", gittest.Files{"README": "y"})
+	clone := filepath.Join(t.TempDir(), "clone")
+	s.Git("clone", "-q", "--no-single-branch", "--depth=1", "file://"+s.Dir, clone)
+	_, err := consolidate.Run(t.Context(), clone, consolidate.Options{})
+	if !errors.Is(err, git.ErrShallow) || !strings.Contains(err.Error(), "--unshallow") {
+		t.Fatal(err)
+	}
+}
+
+func TestRefusedIntoWithAPersonsCommit(t *testing.T) {
+	s := oneBump(t)
+	s.run(consolidate.Options{})
+	s.Commit(consolidate.DefaultInto, consolidate.DefaultInto, gittest.Files{"fix.txt": "by hand"})
+	if got := s.refused(consolidate.Options{}); !strings.Contains(got, "Pat Person") || !strings.Contains(got, "--into") {
+		t.Error(got)
+	}
+}
+
+func TestRefusedIntoCheckedOut(t *testing.T) {
+	s := oneBump(t)
+	s.run(consolidate.Options{})
+	s.Git("checkout", "-q", consolidate.DefaultInto)
+	if got := s.refused(consolidate.Options{Base: "main"}); !strings.Contains(got, "checked out") {
+		t.Error(got)
+	}
+}
+
+// renovate#5391: a branch `bailiff` blocks `bailiff/dependencies`.
+func TestRenovate5391IntoBlocked(t *testing.T) {
+	s := oneBump(t)
+	s.Git("branch", "bailiff", "main")
+	if got := s.refused(consolidate.Options{}); !strings.Contains(got, "bailiff") || !strings.Contains(got, "--into") {
+		t.Error(got)
+	}
+}
+
+func TestRefusedBadNames(t *testing.T) {
+	s := oneBump(t)
+	for name, o := range map[string]consolidate.Options{
+		"into":      {Into: "a..b"},
+		"into dash": {Into: "-x"},
+		"pattern":   {Branches: []string{"["}},
+		"ecosystem": {Ecosystems: []string{"cobol"}},
+	} {
+		if got := s.refused(o); got == "" {
+			t.Error(name)
+		}
+	}
+}
+
+// Left out, each with its code; the good one beside it is merged.
+
+func TestLeftOut(t *testing.T) {
+	person := gittest.Author(gittest.Person)
+	for name, c := range map[string]struct {
+		want string
+		make func(s *story)
+	}{
+		"a person's commit on top": {"left_out person_commit", func(s *story) {
+			id := s.bot("x", "Bump b", gittest.Files{"b.txt": "1"})
+			s.botOn(string(id), "x", "my fix", gittest.Files{"b.txt": "2"}, person)
+		}},
+		"only a person's commits": {"left_out person_commit", func(s *story) {
+			s.bot("x", "Bump b", gittest.Files{"b.txt": "1"}, person)
+		}},
+		"a merge of the base with changes of its own": {"left_out person_commit", func(s *story) {
+			id := s.bot("x", "Bump b", gittest.Files{"b.txt": "1"})
+			main := s.Commit("main", "main", gittest.Files{"m.txt": "1"})
+			s.botOn(string(id), "x", "Merge", gittest.Files{"m.txt": "evil"}, gittest.Merge(main))
+		}},
+		"an empty commit": {"left_out empty", func(s *story) { s.bot("x", "Bump b", gittest.Files{}) }},
+		"already merged": {"left_out already_merged", func(s *story) {
+			s.Branch("dependabot/x", s.Resolve("main"))
+		}},
+		"conflict markers in a lockfile": {"left_out conflict_markers", func(s *story) {
+			s.bot("x", "Bump a", gittest.Files{"package-lock.json": "{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> x\n}\n"})
+		}},
+		"conflict markers in a file of no known format": {"left_out conflict_markers", func(s *story) {
+			s.bot("x", "Bump a", gittest.Files{"deps.ini": "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> x\n"})
+		}},
+		"a lockfile that is none": {"left_out unreadable", func(s *story) {
+			s.bot("x", "Bump a", gittest.Files{"package-lock.json": `{"lockfileVersion": 3, "packages": {`})
+		}},
+		"a lockfile that only this head breaks": {"left_out unsound", func(s *story) {
+			s.bot("x", "Bump a", npmFiles(map[string]string{"a": "^1.0.0", "gone": "^1.0.0"}, map[string]pkg{"a": {version: "1.0.0"}}))
+		}},
+		"a symlink where the manifest should be": {"left_out not_a_file", func(s *story) {
+			s.bot("x", "Bump a", gittest.Files{"package.json": gittest.Link("/etc/passwd")})
+		}},
+		"a submodule where the manifest should be": {"left_out not_a_file", func(s *story) {
+			s.bot("x", "Bump a", gittest.Files{"package.json": gittest.Module(s.Resolve("main"))})
+		}},
+		"a file that the base has deleted": {"left_out gone", func(s *story) {
+			s.Commit("main", "main", gittest.Files{"deps.ini": "a = 1\n"})
+			s.bot("x", "Bump a", gittest.Files{"deps.ini": "a = 2\n"})
+			s.Commit("main", "main", gittest.Files{"deps.ini": nil})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := oneBump(t)
+			c.make(s)
+			r := s.run(consolidate.Options{})
+			wantOutcomes(t, r, map[string]string{"npm_and_yarn/a-1.1.0": "merged", "x": c.want})
+			if pr := reasonOf(t, r, "x"); pr.Reason == "" {
+				t.Error("no reason")
+			}
+			if got := s.result("package.json"); got != one("1.1.0")["package.json"] {
+				t.Errorf("package.json: %s", got)
+			}
+		})
+	}
+}
+
+// Must just work.
+
+func TestMergeOfTheBaseIsNoPersonsCommit(t *testing.T) {
+	s := oneBump(t)
+	id := s.bot("x", "Bump b", gittest.Files{"b.txt": "1"})
+	main := s.Commit("main", "main", gittest.Files{"m.txt": "1"})
+	s.botOn(string(id), "x", "Merge branch 'main'", gittest.Files{"m.txt": "1"}, gittest.Merge(main), gittest.Author(gittest.Person))
+	wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"npm_and_yarn/a-1.1.0": "merged", "x": "merged"})
+}
+
+// A file's own way of writing stays: CRLF, a byte order mark, tabs, no final
+// newline, though the bots' branches differ in it.
+func TestBytesOfTheFileStay(t *testing.T) {
+	direct := func(a, b string) map[string]string { return map[string]string{"a": "^" + a, "b": "^" + b} }
+	lock := func(a, b string) map[string]pkg { return map[string]pkg{"a": {version: a}, "b": {version: b}} }
+	for name, write := range map[string]func(string) string{
+		"CRLF":             func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+		"BOM":              func(s string) string { return "\ufeff" + s },
+		"BOM and CRLF":     func(s string) string { return "\ufeff" + strings.ReplaceAll(s, "\n", "\r\n") },
+		"tabs":             func(s string) string { return strings.ReplaceAll(s, "  ", "\t") },
+		"no final newline": func(s string) string { return strings.TrimSuffix(s, "\n") },
+		"a stray CR":       func(s string) string { return strings.Replace(s, ",\n", ",\r\n", 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := func(a, b string) gittest.Files {
+				f := npmFiles(direct(a, b), lock(a, b))
+				for p, text := range f {
+					f[p] = write(text.(string))
+				}
+				return f
+			}
+			s := newStory(t, files("1.0.0", "1.0.0"))
+			s.bot("npm_and_yarn/a-1.1.0", "Bump a from 1.0.0 to 1.1.0", files("1.1.0", "1.0.0"))
+			s.bot("npm_and_yarn/b-1.1.0", "Bump b from 1.0.0 to 1.1.0", files("1.0.0", "1.1.0"))
+			wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"npm_and_yarn/a-1.1.0": "merged", "npm_and_yarn/b-1.1.0": "merged"})
+			for p, want := range files("1.1.0", "1.1.0") {
+				if got := s.result(p); got != want {
+					t.Errorf("%s: %q, want %q", p, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A side may write its file in another way than the base; the base's way counts.
+func TestCRLFOnlyInOneHead(t *testing.T) {
+	direct := func(a, b string) map[string]string { return map[string]string{"a": "^" + a, "b": "^" + b} }
+	lock := func(a, b string) map[string]pkg { return map[string]pkg{"a": {version: a}, "b": {version: b}} }
+	s := newStory(t, npmFiles(direct("1.0.0", "1.0.0"), lock("1.0.0", "1.0.0")))
+	s.bot("npm_and_yarn/a-1.1.0", "Bump a from 1.0.0 to 1.1.0", npmFiles(direct("1.1.0", "1.0.0"), lock("1.1.0", "1.0.0")))
+	crlf := npmFiles(direct("1.0.0", "1.1.0"), lock("1.0.0", "1.1.0"))
+	for p, text := range crlf {
+		crlf[p] = strings.ReplaceAll(text.(string), "\n", "\r\n")
+	}
+	s.bot("npm_and_yarn/b-1.1.0", "Bump b from 1.0.0 to 1.1.0", crlf)
+	s.run(consolidate.Options{})
+	for p, want := range npmFiles(direct("1.1.0", "1.1.0"), lock("1.1.0", "1.1.0")) {
+		if got := s.result(p); got != want {
+			t.Errorf("%s: %q, want %q", p, got, want)
+		}
+	}
+}
+
+// rnorth#17, CVE-2026-110859: names that look like options, or hold a stray CR.
+func TestHostileBranchNames(t *testing.T) {
+	s := newStory(t, one("1.0.0"))
+	names := []string{"-x", "--upload-pack=y", "$(touch-pwned)", "a'b", "ü"}
+	for i, n := range names {
+		s.Commit("dependabot/"+n, "main", gittest.Files{string(rune('a'+i)) + ".txt": "1"}, gittest.Author(gittest.Dependabot), gittest.Message("Bump\n"))
+	}
+	s.Commit("-x", "main", gittest.Files{"z.txt": "1"}, gittest.Author(gittest.Dependabot), gittest.Message("Bump\n"))
+	r := s.run(consolidate.Options{})
+	if r.Count(consolidate.Merged) != len(names)+1 {
+		wantOutcomes(t, r, nil)
+	}
+}
+
+// A base whose own lockfile is broken: a warning with its line, held against nobody.
+func TestBrokenBaseIsAWarning(t *testing.T) {
+	direct := func(a string) map[string]string { return map[string]string{"a": "^" + a, "gone": "^1.0.0"} }
+	files := func(a string) gittest.Files { return npmFiles(direct(a), map[string]pkg{"a": {version: a}}) }
+	s := newStory(t, files("1.0.0"))
+	s.bot("npm_and_yarn/a-1.1.0", "Bump a from 1.0.0 to 1.1.0", files("1.1.0"))
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{"npm_and_yarn/a-1.1.0": "merged"})
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "package-lock.json:") || !strings.Contains(r.Warnings[0], "gone@^1.0.0") {
+		t.Errorf("warnings: %q", r.Warnings)
+	}
+}
+
+// A base whose lockfile cannot even be read: its other files are consolidated,
+// and whoever does not touch that file suffers nothing.
+func TestUnreadableBaseIsAWarning(t *testing.T) {
+	s := newStory(t, gittest.Files{"package.json": npmManifest(map[string]string{"a": "^1.0.0"}), "package-lock.json": "{ broken"})
+	s.bot("npm_and_yarn/a-1.1.0", "Bump a from 1.0.0 to 1.1.0", gittest.Files{"package.json": npmManifest(map[string]string{"a": "^1.1.0"})})
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{"npm_and_yarn/a-1.1.0": "merged"})
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "package-lock.json") {
+		t.Errorf("warnings: %q", r.Warnings)
+	}
+}
+
+func TestNothingToDo(t *testing.T) {
+	s := newStory(t, one("1.0.0"))
+	s.Git("branch", "feature", "main")
+	r := s.run(consolidate.Options{})
+	if len(r.PullRequests) != 0 || r.ResultSHA != "" || r.ResultBranch != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The working tree, the index, the current branch and the configuration stay.
+func TestCloneIsUntouched(t *testing.T) {
+	s := oneBump(t)
+	s.Checkout()
+	if err := os.WriteFile(filepath.Join(s.Dir, "package.json"), []byte("edited, not committed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	snapshot := func() string {
+		index, err := os.ReadFile(filepath.Join(s.GitDir, "index"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := os.ReadFile(filepath.Join(s.GitDir, "config"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(index) + string(config) + s.Git("status", "--porcelain=v2", "--branch") + s.Git("stash", "list")
+	}
+	before := snapshot()
+	s.run(consolidate.Options{})
+	if snapshot() != before {
+		t.Error("the clone has changed")
+	}
+}
