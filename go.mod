@@ -12,3 +12,9 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	golang.org/x/mod v0.42.0
 )
+
+require (
+	github.com/rogpeppe/go-internal v1.16.0
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
+)
