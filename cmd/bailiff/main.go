@@ -27,6 +27,7 @@ type program struct {
 // commands are the subcommands, in the order of the help.
 type commands struct {
 	Consolidate consolidateCommand `cmd:"" help:"Turn the dependency branches of a clone into one that works."`
+	Demo        demoCommand        `cmd:"" help:"Make a repository with a dozen dependency branches, and consolidate them."`
 }
 
 // exit is an error that only sets the exit code: everything has been said.
