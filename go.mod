@@ -10,6 +10,7 @@ require (
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/alecthomas/kong v1.17.0
+	github.com/google/go-cmp v0.6.0
 	golang.org/x/mod v0.42.0
 )
 

@@ -51,9 +51,22 @@ func (b *batch) contents(ctx context.Context, id ID) (object, error) {
 	return b.ask(ctx, "contents", id)
 }
 
+// ask puts one question. A process that had served before may have been killed
+// since, so another one is asked then.
 func (b *batch) ask(ctx context.Context, verb string, id ID) (object, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	served := b.proc != nil
+	o, err := b.try(ctx, verb, id)
+	if err != nil && served && b.proc == nil && ctx.Err() == nil {
+		o, err = b.try(ctx, verb, id)
+	}
+	return o, err
+}
+
+// try asks the process there is, or starts one. On any failure but a missing
+// object the process is gone after.
+func (b *batch) try(ctx context.Context, verb string, id ID) (object, error) {
 	if b.closed {
 		return object{}, ErrClosed
 	}
@@ -66,21 +79,28 @@ func (b *batch) ask(ctx context.Context, verb string, id ID) (object, error) {
 		}
 	}
 	p := b.proc
-	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
+	killed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		_ = p.cmd.Process.Kill()
+	})
 	o, err := p.ask(verb, id)
-	if !stop() && err == nil {
-		// Killed, but late: the answer is whole, the process is not.
+	if !stop() { // in the middle of the answer or just after it
+		<-killed
 		_ = b.end()
-		return o, nil
+		if err == nil {
+			return o, nil
+		}
+		return object{}, ctx.Err()
 	}
 	if err == nil || errors.Is(err, ErrMissing) {
 		return o, err
 	}
-	ended := b.end()
-	if ctx.Err() != nil {
-		return object{}, ctx.Err()
+	ended := explain(ctx, "cat-file", b.end(), p.words)
+	if exited(ended, 128) { // git's own verdict
+		return object{}, fmt.Errorf("%w: %s: %w", ErrCorrupt, id, ended)
 	}
-	return object{}, fmt.Errorf("object %s cannot be read: %w (%v)", id, explain(ctx, "cat-file", ended, p.words), err)
+	return object{}, fmt.Errorf("object %s cannot be read: %w", id, errors.Join(err, ended))
 }
 
 func (b *batch) begin() error {

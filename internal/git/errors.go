@@ -30,7 +30,9 @@ var (
 	ErrRefMoved = errors.New("reference is not where it was expected")
 	// ErrRefBlocked: see [RefBlockedError].
 	ErrRefBlocked = errors.New("reference name is blocked by another one")
-	ErrClosed     = errors.New("scratch repository is closed")
+	// ErrRefLocked: another process is writing the reference.
+	ErrRefLocked = errors.New("reference is locked")
+	ErrClosed    = errors.New("scratch repository is closed")
 )
 
 // RefMovedError says that a reference was not at the commit at which the caller

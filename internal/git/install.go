@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,57 +10,34 @@ import (
 	"strings"
 )
 
-// Install brings the objects that were made in the scratch into the clone, by
-// copying files: objects first that others need, and an index after its pack,
-// so that a reader or a crash never sees half of one. tip is the commit that
-// they were made for; it must be there. No reference is touched, so git's own
-// garbage collection removes them again if none ever comes.
+// Install brings what was imported into the scratch into the clone, by copying
+// pack files, an index after its pack, so that neither a reader nor a crash sees
+// half of one. tip is the commit that it was all made for; it must be there. No
+// reference is touched, so git's own garbage collection removes the objects again
+// if none ever leads to them.
 func (s *Scratch) Install(ctx context.Context, tip ID) error {
 	if _, err := s.Commit(ctx, tip); err != nil {
 		return err
 	}
-	loose, packs, err := s.made()
+	from, to := filepath.Join(s.dir, "objects/pack"), filepath.Join(s.clone.objects(), "pack")
+	indexes, err := fs.Glob(os.DirFS(from), "pack-*.idx")
 	if err != nil {
 		return err
 	}
-	from, to := filepath.Join(s.dir, "objects"), s.clone.objects()
-	for _, name := range loose {
+	for _, index := range indexes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := install(from, to, name); err != nil {
-			return fmt.Errorf("objects cannot be stored in the clone: %w", err)
-		}
-	}
-	for _, name := range packs {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if exists(filepath.Join(to, name+".idx")) {
+		if exists(filepath.Join(to, index)) {
 			continue // a pack is named by what is in it
 		}
-		for _, ext := range []string{".pack", ".idx"} {
-			if err := install(from, to, name+ext); err != nil {
+		for _, name := range []string{strings.TrimSuffix(index, ".idx") + ".pack", index} {
+			if err := install(from, to, name); err != nil {
 				return fmt.Errorf("objects cannot be stored in the clone: %w", err)
 			}
 		}
 	}
 	return nil
-}
-
-// made lists the scratch's own object files below its objects folder, packs
-// without their extension.
-func (s *Scratch) made() (loose, packs []string, err error) {
-	root := os.DirFS(filepath.Join(s.dir, "objects"))
-	loose, err = fs.Glob(root, "[0-9a-f][0-9a-f]/*")
-	if err != nil {
-		return nil, nil, err
-	}
-	indexes, err := fs.Glob(root, "pack/pack-*.idx")
-	for _, name := range indexes {
-		packs = append(packs, strings.TrimSuffix(name, ".idx"))
-	}
-	return loose, packs, err
 }
 
 // install copies one file under a temporary name (one that git clears away if
@@ -73,16 +49,11 @@ func install(from, to, name string) (err error) {
 		return err
 	}
 	defer src.Close()
-	target := filepath.Join(to, name)
-	dir := filepath.Dir(target)
 	parent, err := os.Stat(to)
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, parent.Mode().Perm()); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	tmp, err := os.CreateTemp(dir, "tmp_obj_*")
+	tmp, err := os.CreateTemp(to, "tmp_pack_*")
 	if err != nil {
 		return err
 	}
@@ -105,10 +76,10 @@ func install(from, to, name string) (err error) {
 	if err := tmp.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp.Name(), target); err != nil {
+	if err := os.Rename(tmp.Name(), filepath.Join(to, name)); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return syncDir(to)
 }
 
 // syncDir puts a rename on the disk.

@@ -54,14 +54,26 @@ func (s *Scratch) MergeFile(ctx context.Context, ours, base, theirs []byte) (mer
 	return merged, 0, nil
 }
 
-// MergeTree merges two commits as "git merge" would in a repository without
-// attributes and configuration. It answers with the merged tree; if that is not
-// clean, files in it hold conflict markers. [ErrUnrelated] if nothing is common.
+// MergeTree tells which tree "git merge" would make of two commits in a
+// repository without attributes and configuration, and whether without a
+// conflict. Only the name of the tree is to be had: its objects are not kept.
+// [ErrUnrelated] if nothing is common.
 func (s *Scratch) MergeTree(ctx context.Context, a, b ID) (tree ID, clean bool, err error) {
 	if err := s.check(a, b); err != nil {
 		return "", false, err
 	}
-	out, err := s.git(ctx, nil, "merge-tree", "--write-tree", "--no-messages", "-z", string(a), string(b))
+	if err := s.alive(); err != nil {
+		return "", false, err
+	}
+	// Elsewhere, so that Install does not bring them into the clone.
+	dir, err := os.MkdirTemp(s.dir, "merge-*")
+	if err != nil {
+		return "", false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	c := s.call(nil, "merge-tree", "--write-tree", "--no-messages", "-z", string(a), string(b))
+	c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quote(filepath.Join(s.dir, "objects")))
+	out, err := s.clone.run.output(ctx, c)
 	if said(err, "unrelated histories") {
 		return "", false, fmt.Errorf("%w: %s and %s", ErrUnrelated, a, b)
 	}

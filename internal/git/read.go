@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,6 +41,9 @@ func (s *Scratch) Commits(ctx context.Context, exclude, include ID) ([]Commit, e
 	if err := s.check(ids...); err != nil {
 		return nil, err
 	}
+	if commits, err := s.chain(ctx, exclude, include); err != nil || commits != nil {
+		return commits, err
+	}
 	out, err := s.git(ctx, nil, args...)
 	if err != nil {
 		return nil, s.blame(ctx, err, ids...)
@@ -52,6 +56,29 @@ func (s *Scratch) Commits(ctx context.Context, exclude, include ID) ([]Commit, e
 		}
 		commits = append(commits, c)
 	}
+	return commits, nil
+}
+
+// chain is Commits for the usual case, without a process: a few commits, each
+// the only child of the one before, on top of exclude. Otherwise it answers nil.
+func (s *Scratch) chain(ctx context.Context, exclude, include ID) ([]Commit, error) {
+	const few = 8
+	var commits []Commit
+	for id := include; id != exclude; {
+		c, err := s.Commit(ctx, id)
+		if errors.Is(err, ErrMissing) && id != include {
+			return nil, nil // beyond the edge of a shallow clone
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Parents) != 1 || len(commits) == few {
+			return nil, nil
+		}
+		commits = append(commits, c)
+		id = c.Parents[0]
+	}
+	slices.Reverse(commits)
 	return commits, nil
 }
 

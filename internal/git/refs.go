@@ -2,16 +2,17 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Refs lists the references that lead to a commit, through tags too, in the
 // order of their names; with prefixes (such as "refs/heads/") only those below
-// one. What leads elsewhere, or nowhere, is skipped.
+// one. What leads elsewhere, or nowhere, is skipped. Names with control
+// characters, which git itself does not list, come last.
 func (c *Clone) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
 	v, err := c.view(ctx)
 	if err != nil {
@@ -42,33 +43,9 @@ func (c *Clone) Head(ctx context.Context) (Ref, error) {
 	return head, nil
 }
 
-// CheckedOut maps every branch that a working tree of the clone stands on, or
-// is in the middle of rebasing or bisecting, to that working tree's folder.
-// Whoever moves such a branch leaves that working tree behind.
-func (c *Clone) CheckedOut(ctx context.Context) (map[string]string, error) {
-	out, err := c.git(ctx, "worktree", "list", "--porcelain", "-z")
-	if err != nil {
-		return nil, err
-	}
-	branches := map[string]string{}
-	for record := range strings.SplitSeq(string(out), "\x00\x00") {
-		var folder string
-		for line := range strings.SplitSeq(record, "\x00") {
-			key, value, _ := strings.Cut(line, " ")
-			switch key {
-			case "worktree":
-				folder = value
-			case "branch":
-				branches[value] = folder
-			}
-		}
-	}
-	return branches, nil
-}
-
 // UpdateRef moves a reference to a commit of the clone if it still is where the
 // caller saw it: old, or nowhere if old is zero. No hook sees it. It fails with
-// [ErrBadRef], a [RefMovedError] or a [RefBlockedError].
+// [ErrBadRef], [ErrRefLocked], a [RefMovedError] or a [RefBlockedError].
 //
 // A working tree that stands on the branch is not looked after: see CheckedOut.
 func (c *Clone) UpdateRef(ctx context.Context, name string, to, old ID) error {
@@ -87,54 +64,13 @@ func (c *Clone) UpdateRef(ctx context.Context, name string, to, old ID) error {
 		return err
 	}
 	if to.IsZero() {
-		return fmt.Errorf("%w: a reference cannot be moved to nothing", ErrBadID)
+		return fmt.Errorf("%w: a reference is moved to nothing", ErrBadID)
 	}
 	input := fmt.Sprintf("update %s\x00%s\x00%s\x00", name, to, old)
 	if _, err := v.git(ctx, []byte(input), "update-ref", "-m", "bailiff", "--no-deref", "-z", "--stdin"); err != nil {
 		return v.why(ctx, err, name, old)
 	}
 	return nil
-}
-
-// view makes a scratch into which the references of the clone are linked, so
-// that git reads and writes them without its configuration, hooks included.
-func (c *Clone) view(ctx context.Context) (*Scratch, error) {
-	v, err := c.Scratch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = errors.Join(os.Remove(filepath.Join(v.dir, "refs")), c.adopt(v))
-	for _, name := range []string{"refs", "packed-refs", "logs"} {
-		if err == nil {
-			err = os.Symlink(filepath.Join(c.common, name), filepath.Join(v.dir, name))
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, v.Close())
-	}
-	return v, nil
-}
-
-// adopt gives the view what of the clone's ways concerns references: a journal
-// if the clone keeps one, and a group that may write if it may already.
-func (c *Clone) adopt(v *Scratch) error {
-	refs, err := os.Stat(filepath.Join(c.common, "refs"))
-	if err != nil {
-		return err
-	}
-	more := "[core]\n"
-	if exists(filepath.Join(c.common, "logs")) {
-		more += "\tlogAllRefUpdates = true\n"
-	}
-	if perm := refs.Mode().Perm(); perm&0o020 != 0 {
-		more += fmt.Sprintf("\tsharedRepository = 0%o\n", perm&0o666)
-	}
-	config, err := os.OpenFile(filepath.Join(v.dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = config.WriteString(more)
-	return errors.Join(err, config.Close())
 }
 
 func (s *Scratch) refs(ctx context.Context, prefixes []string) ([]Ref, error) {
@@ -145,7 +81,10 @@ func (s *Scratch) refs(ctx context.Context, prefixes []string) ([]Ref, error) {
 		}
 		args = append(args, p)
 	}
-	out, err := s.git(ctx, nil, args...)
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	out, words, err := s.clone.run.outputs(ctx, s.call(nil, args...))
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +97,18 @@ func (s *Scratch) refs(ctx context.Context, prefixes []string) ([]Ref, error) {
 		}
 		refs = append(refs, Ref{Name: fields[2], Symref: fields[1]})
 		questions.WriteString(fields[0] + "^{commit}\n")
+	}
+	if strings.Contains(words, "broken name") {
+		odd, err := s.clone.oddRefs()
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(odd)) {
+			if below(name, prefixes) {
+				refs = append(refs, Ref{Name: name})
+				questions.WriteString(string(odd[name]) + "^{commit}\n")
+			}
+		}
 	}
 	return s.peel(ctx, refs, questions.String())
 }
@@ -200,6 +151,9 @@ func (s *Scratch) why(ctx context.Context, err error, name string, old ID) error
 	}
 	if have != old && !(have.IsZero() && old.IsZero()) {
 		return &RefMovedError{Name: name, Want: old, Have: have}
+	}
+	if said(err, ".lock': File exists") {
+		return fmt.Errorf("%w: %q is locked: another git runs in the clone, or one was killed and left %q behind", ErrRefLocked, name, filepath.Join(s.clone.common, name+".lock"))
 	}
 	return fmt.Errorf("%q cannot be written: %w", name, err)
 }

@@ -31,6 +31,7 @@ type Repo struct {
 
 	t       testing.TB
 	sha256  bool
+	global  string                      // the person's configuration file
 	entries map[git.ID]map[string]entry // of each commit, by path
 	clock   time.Time
 }
@@ -78,17 +79,21 @@ func New(t testing.TB, flags ...string) *Repo {
 // NewIn is New in a folder of choice, which is made.
 func NewIn(t testing.TB, dir string, flags ...string) *Repo {
 	t.Helper()
-	r := &Repo{Dir: dir, t: t, entries: map[git.ID]map[string]entry{}, clock: Start}
+	r := At(t, dir, filepath.Join(dir, ".git"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r.GitDir = filepath.Join(dir, ".git")
 	r.sha256 = slices.Contains(flags, "--object-format=sha256")
 	if slices.Contains(flags, "--bare") {
 		r.GitDir = dir
 	}
 	r.Git(append([]string{"init", "-q", "--initial-branch=main"}, flags...)...)
 	return r
+}
+
+// At is a repository that is there already, whoever made it.
+func At(t testing.TB, dir, gitDir string) *Repo {
+	return &Repo{Dir: dir, GitDir: gitDir, t: t, global: os.DevNull, entries: map[git.ID]map[string]entry{}, clock: Start}
 }
 
 // Option changes how a commit is made.
@@ -222,8 +227,16 @@ func (r *Repo) raw(args ...string) string {
 func (r *Repo) Command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(r.t.Context(), "git", args...)
 	cmd.Dir = r.Dir
-	cmd.Env = append(os.Environ(),
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+	for _, kv := range os.Environ() {
+		// Not those that would lead git to another repository.
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE":
+		default:
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	cmd.Env = append(cmd.Env,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+r.global,
 		"GIT_AUTHOR_NAME="+Person.Name, "GIT_AUTHOR_EMAIL="+Person.Email,
 		"GIT_COMMITTER_NAME="+Person.Name, "GIT_COMMITTER_EMAIL="+Person.Email,
 		"GIT_TERMINAL_PROMPT=0",
