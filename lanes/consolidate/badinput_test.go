@@ -303,3 +303,32 @@ func TestCloneIsUntouched(t *testing.T) {
 		t.Error("the clone has changed")
 	}
 }
+
+func TestLockfileOf60MB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("60 MB take a while; the full run has it")
+	}
+	const packages = 140_000
+	files := func(bumped ...int) gittest.Files {
+		set := map[int]bool{}
+		for _, i := range bumped {
+			set[i] = true
+		}
+		manifest, lock := bigLock(packages, set)
+		return gittest.Files{"package.json": manifest, "package-lock.json": lock}
+	}
+	base := files()
+	if n := len(base["package-lock.json"].(string)); n < 60_000_000 {
+		t.Fatalf("only %d bytes", n)
+	}
+	s := newStory(t, base)
+	s.bot("npm_and_yarn/a", "Bump pkg-0000 from 1.0.0 to 1.1.0", files(0))
+	s.bot("npm_and_yarn/b", "Bump pkg-0002 from 1.0.0 to 1.1.0", files(2))
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{"npm_and_yarn/a": "merged", "npm_and_yarn/b": "merged"})
+	for path, want := range files(0, 2) {
+		if s.result(path) != want {
+			t.Errorf("%s differs", path)
+		}
+	}
+}

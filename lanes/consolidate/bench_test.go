@@ -17,8 +17,7 @@ import (
 // (real ones have about 13 a package), in which every second package is asked
 // for by the manifest, so that neighbours of a bump stay as they are and git
 // merges all bumps without a conflict.
-func bigLock(bumped map[int]bool) (manifest, lock string) {
-	const packages = 1500
+func bigLock(packages int, bumped map[int]bool) (manifest, lock string) {
 	var m, l strings.Builder
 	m.WriteString("{\n  \"name\": \"bench\",\n  \"version\": \"1.0.0\",\n  \"dependencies\": {\n")
 	l.WriteString("{\n  \"name\": \"bench\",\n  \"version\": \"1.0.0\",\n  \"lockfileVersion\": 3,\n  \"requires\": true,\n  \"packages\": {\n    \"\": {\n      \"name\": \"bench\",\n      \"version\": \"1.0.0\",\n      \"dependencies\": {\n")
@@ -56,18 +55,20 @@ func bigLock(bumped map[int]bool) (manifest, lock string) {
 	return m.String(), l.String()
 }
 
+const bigPackages = 1500
+
 // bigRepo makes a repository with n pull requests over one big lockfile.
 func bigRepo(tb testing.TB, n int) *gittest.Repo {
 	r := gittest.New(tb)
-	manifest, lock := bigLock(nil)
+	manifest, lock := bigLock(bigPackages, nil)
 	if lines := strings.Count(lock, "\n"); lines < 19_000 {
 		tb.Fatalf("the lockfile has %d lines", lines)
 	}
 	r.Commit("main", "", gittest.Files{"package.json": manifest, "package-lock.json": lock})
 	for i := range n {
 		// Four entries apart: in the manifest's list two lines stand between.
-		at := (i * 6) % 1500
-		manifest, lock := bigLock(map[int]bool{at: true})
+		at := (i * 6) % bigPackages
+		manifest, lock := bigLock(bigPackages, map[int]bool{at: true})
 		r.Commit(fmt.Sprintf("dependabot/npm_and_yarn/pkg-%04d-1.1.0", at), "main",
 			gittest.Files{"package.json": manifest, "package-lock.json": lock},
 			gittest.Author(gittest.Dependabot), gittest.Message(fmt.Sprintf("Bump pkg-%04d from 1.0.0 to 1.1.0\n", at)))

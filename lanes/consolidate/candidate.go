@@ -78,8 +78,8 @@ func selectCandidates(ctx context.Context, s *git.Scratch, refs []git.Ref, o Opt
 				if err != nil {
 					return nil, err
 				}
-				if !isBot(tip.Author, o.Bots) {
-					continue
+				if !isBot(tip.Author, o.Bots) || tip.Committer.Email == committer.Email {
+					continue // the latter: an earlier result under another name
 				}
 			}
 		}

@@ -270,7 +270,7 @@ func (p *plan) problemsOf(g *group) []lockfile.Problem {
 	var out []lockfile.Problem
 	for _, h := range g.heads {
 		changed = append(changed, h.paths()...)
-		out = append(out, p.regressions(g.after, h)...)
+		out = append(out, regressions(g.before, g.after, h)...)
 	}
 	return slices.DeleteFunc(append(p.fresh(g.after, changed), out...), func(x lockfile.Problem) bool {
 		return p.accepted[x.ID()] != nil || slices.ContainsFunc(g.soft, func(o own) bool { return o.problem.ID() == x.ID() })

@@ -237,6 +237,10 @@ func TestSecondRunIsTheSame(t *testing.T) {
 	if first.ResultSHA != second.ResultSHA || len(second.PullRequests) != 1 || s.refs() != before {
 		t.Errorf("first %s, second %s, %d pull requests", first.ResultSHA, second.ResultSHA, len(second.PullRequests))
 	}
+	// Under another name, too: the earlier result is no bot's branch.
+	if other := s.run(consolidate.Options{Into: "other"}); len(other.PullRequests) != 1 || other.ResultSHA != first.ResultSHA {
+		t.Errorf("into another branch: %+v", outcomes(other))
+	}
 	// And from an empty folder again: the same input gives the same SHAs.
 	clone := t.TempDir() + "/clone"
 	s.Git("clone", "-q", "--no-local", s.Dir, clone)

@@ -135,36 +135,70 @@ func (h *head) paths() []string {
 	return out
 }
 
-// regressions are what a merge must never do: entries below the base, and
-// updates of the head that did not arrive.
-func (e *engine) regressions(t *tree, h *head) []lockfile.Problem {
+// regressions are what a merge must never do to a head's files: lower what the
+// head did not lower, or lose what it brings.
+func regressions(before, after *tree, h *head) []lockfile.Problem {
 	var out []lockfile.Problem
 	for _, d := range h.deltas {
-		f := t.file(d.Path)
-		if f == nil || f.doc == nil || d.patch == nil || f.doc.Format.Compare == nil {
+		was, now := before.Doc(d.Path), after.Doc(d.Path)
+		if d.patch == nil || now == nil || now.Format.Compare == nil {
 			continue
 		}
-		cmp := f.doc.Format.Compare
-		base := e.base.Doc(d.Path)
+		wants := map[string]*lockfile.Node{}
 		for _, c := range d.patch.Changes {
-			n := f.doc.Node(c.Key)
-			if n == nil || n.Version == "" || c.After == nil {
-				continue
+			wants[c.Key] = c.After
+		}
+		now.Nodes(func(n *lockfile.Node) {
+			if n.Version == "" {
+				return
 			}
-			if x, ok := cmp(n, c.After); ok && x < 0 {
-				out = append(out, lockfile.Problem{Code: lockfile.NotIncluded, Path: d.Path, Key: c.Key, Name: n.Name, Req: c.After.Version, Have: n.Version})
+			want, changed := wants[n.Key]
+			if changed && lower(now.Format, n, want) {
+				out = append(out, lockfile.Problem{Code: lockfile.NotIncluded, Path: d.Path, Key: n.Key, Name: n.Name, Req: want.Version, Have: n.Version})
 			}
-			if base == nil || base.Format != f.doc.Format {
-				continue
+			if was == nil || was.Format != now.Format || want != nil && want.Version == n.Version {
+				return
 			}
-			if b := base.Node(c.Key); b != nil && c.After.Version != n.Version {
-				if x, ok := cmp(n, b); ok && x < 0 {
-					out = append(out, lockfile.Problem{Code: lockfile.BelowBase, Path: d.Path, Key: c.Key, Name: n.Name, Req: b.Version, Have: n.Version})
-				}
+			if old := was.Node(n.Key); old != n && lower(now.Format, n, old) {
+				out = append(out, lockfile.Problem{Code: lockfile.BelowBase, Path: d.Path, Key: n.Key, Name: n.Name, Req: old.Version, Have: n.Version})
 			}
+		})
+	}
+	for _, u := range h.updates {
+		if p, ok := u.arrived(after); !ok {
+			out = append(out, p)
 		}
 	}
 	return out
+}
+
+func lower(f *lockfile.Format, a, b *lockfile.Node) bool {
+	if a == nil || b == nil || a == b || f.Compare == nil {
+		return false
+	}
+	c, ok := f.Compare(a, b)
+	return ok && c < 0
+}
+
+// arrived reports whether an update's file holds its dependency at the
+// update's version or higher.
+func (u *update) arrived(t *tree) (lockfile.Problem, bool) {
+	want := u.node
+	if want == nil || want.Version == "" {
+		return lockfile.Problem{}, true
+	}
+	for _, path := range u.files {
+		d := t.Doc(path)
+		if d == nil || d.Format != u.format {
+			continue
+		}
+		found := d.Node(want.Key) != nil
+		d.Nodes(func(n *lockfile.Node) { found = found || n.Name == u.Name && !lower(d.Format, n, want) })
+		if !found {
+			return lockfile.Problem{Code: lockfile.NotIncluded, Path: path, Key: want.Key, Name: u.Name, Req: want.Version}, false
+		}
+	}
+	return lockfile.Problem{}, true
 }
 
 // locate adds the line that a problem is at.
