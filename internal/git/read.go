@@ -29,22 +29,25 @@ func (s *Scratch) MergeBase(ctx context.Context, a, b ID) (ID, bool, error) {
 	return "", false, nil
 }
 
-// Commits lists what include has and exclude has not, every parent before its
-// children. A zero exclude excludes nothing.
-func (s *Scratch) Commits(ctx context.Context, exclude, include ID) ([]Commit, error) {
-	ids := []ID{include}
-	args := []string{"rev-list", "--topo-order", "--reverse", string(include)}
+// Commits lists what any of include has and exclude has not, every parent
+// before its children. A zero exclude excludes nothing.
+func (s *Scratch) Commits(ctx context.Context, exclude ID, include ...ID) ([]Commit, error) {
+	if len(include) == 0 {
+		return nil, nil
+	}
+	ids := include
+	input := new(strings.Builder)
+	for _, id := range include {
+		fmt.Fprintln(input, id)
+	}
 	if !exclude.IsZero() {
-		ids = append(ids, exclude)
-		args = append(args, "^"+string(exclude))
+		ids = append(slices.Clone(include), exclude)
+		fmt.Fprintf(input, "^%s\n", exclude)
 	}
 	if err := s.check(ids...); err != nil {
 		return nil, err
 	}
-	if commits, err := s.chain(ctx, exclude, include); err != nil || commits != nil {
-		return commits, err
-	}
-	out, err := s.git(ctx, nil, args...)
+	out, err := s.git(ctx, []byte(input.String()), "rev-list", "--topo-order", "--reverse", "--stdin")
 	if err != nil {
 		return nil, s.blame(ctx, err, ids...)
 	}
@@ -56,29 +59,6 @@ func (s *Scratch) Commits(ctx context.Context, exclude, include ID) ([]Commit, e
 		}
 		commits = append(commits, c)
 	}
-	return commits, nil
-}
-
-// chain is Commits for the usual case, without a process: a few commits, each
-// the only child of the one before, on top of exclude. Otherwise it answers nil.
-func (s *Scratch) chain(ctx context.Context, exclude, include ID) ([]Commit, error) {
-	const few = 8
-	var commits []Commit
-	for id := include; id != exclude; {
-		c, err := s.Commit(ctx, id)
-		if errors.Is(err, ErrMissing) && id != include {
-			return nil, nil // beyond the edge of a shallow clone
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(c.Parents) != 1 || len(commits) == few {
-			return nil, nil
-		}
-		commits = append(commits, c)
-		id = c.Parents[0]
-	}
-	slices.Reverse(commits)
 	return commits, nil
 }
 

@@ -234,7 +234,7 @@ func TestCRLFOnlyInOneHead(t *testing.T) {
 // rnorth#17, CVE-2026-110859: names that look like options, or hold a stray CR.
 func TestHostileBranchNames(t *testing.T) {
 	s := newStory(t, one("1.0.0"))
-	names := []string{"-x", "--upload-pack=y", "$(touch-pwned)", "a'b", "ü"}
+	names := []string{"-x", "--upload-pack=y", "a\r", "$(touch-pwned)", "a'b", "ü"}
 	for i, n := range names {
 		s.Commit("dependabot/"+n, "main", gittest.Files{string(rune('a'+i)) + ".txt": "1"}, gittest.Author(gittest.Dependabot), gittest.Message("Bump\n"))
 	}
@@ -330,5 +330,38 @@ func TestLockfileOf60MB(t *testing.T) {
 		if s.result(path) != want {
 			t.Errorf("%s differs", path)
 		}
+	}
+}
+
+// D8: a whole run executes nothing that the clone, its owner's configuration or
+// its attributes name. That each trap works with plain git is proved beside them.
+func TestNothingConfiguredIsExecuted(t *testing.T) {
+	text := func(a, b string) gittest.Files {
+		return gittest.Files{
+			".gitattributes": gittest.Attributes,
+			"deps.ini":       "a = " + a + "\n\n\n\n\n\nb = " + b + "\n",
+		}
+	}
+	for _, trap := range gittest.Traps() {
+		t.Run(trap.Name, func(t *testing.T) {
+			if !trap.Serial {
+				t.Parallel()
+			}
+			s := newStory(t, text("1", "1"))
+			s.bot("ini/a-2", "Bump a from 1 to 2", text("2", "1"))
+			s.bot("ini/b-2", "Bump b from 1 to 2", text("1", "2"))
+			s.Checkout()
+			sprung := trap.Arm(t, s.Repo)
+			res, err := consolidate.Run(t.Context(), s.Dir, consolidate.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Count(consolidate.Merged) != 2 || res.ResultSHA == "" {
+				t.Errorf("%+v", res)
+			}
+			if sprung() {
+				t.Error("something of the clone's was executed")
+			}
+		})
 	}
 }

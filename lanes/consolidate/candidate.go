@@ -137,15 +137,49 @@ func quoted(s string) string {
 	return q
 }
 
-// commitsOf checks who wrote a candidate's commits. It returns the commits of
-// its own, oldest first, without merges of the base.
-func (e *engine) commitsOf(c candidate, base, fork git.ID) ([]git.Commit, error) {
-	all, err := e.scratch.Commits(e.ctx, base, c.id)
-	if err != nil {
-		return nil, err
+// lineage finds where a candidate left the base, and the commits that it is
+// ahead by, oldest first. One walk over all candidates has read them.
+func (e *engine) lineage(c candidate, base git.ID) (fork git.ID, ahead []git.Commit, err error) {
+	forks := map[git.ID]bool{}
+	seen := map[git.ID]bool{}
+	var walk func(id git.ID)
+	walk = func(id git.ID) {
+		k, ok := e.ahead[id]
+		if !ok {
+			forks[id] = true
+			return
+		}
+		if seen[id] {
+			return
+		}
+		seen[id] = true
+		for _, p := range k.Parents {
+			walk(p)
+		}
+		ahead = append(ahead, k)
 	}
+	walk(c.id)
+	if len(forks) == 1 && !e.shallow { // where a shallow clone ends, parents are missing
+		for id := range forks {
+			return id, ahead, nil
+		}
+	}
+	// Merges of the base, or no common history: git knows which.
+	fork, ok, err := e.scratch.MergeBase(e.ctx, base, c.id)
+	if err != nil {
+		return "", nil, err
+	}
+	if !ok {
+		return "", nil, &refuseRun{"the branch " + quoted(c.branch) + " shares no history with the base; leave it out with --branches, or fetch what is missing"}
+	}
+	return fork, ahead, nil
+}
+
+// commitsOf checks who wrote the commits that a candidate is ahead by. It
+// returns those of its own, without merges of the base.
+func (e *engine) commitsOf(c candidate, ahead []git.Commit) ([]git.Commit, error) {
 	var own []git.Commit
-	for _, k := range all {
+	for _, k := range ahead {
 		if len(k.Parents) > 1 {
 			if err := e.baseMerge(k); err != nil {
 				return nil, err

@@ -101,7 +101,9 @@ type engine struct {
 	*reader
 	opts    Options
 	scratch *git.Scratch
+	shallow bool
 	base    *tree
+	ahead   map[git.ID]git.Commit // what the candidates have and the base has not
 	heads   []*head
 	shared  map[string]int // how many heads change a path
 
@@ -158,7 +160,7 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 	}
 	e := &engine{
 		reader: &reader{ctx: ctx, objects: scratch, formats: format.All(), docs: map[docKey]parsed{}},
-		opts:   o, scratch: scratch,
+		opts:   o, scratch: scratch, shallow: clone.Shallow(),
 		baseProblems: map[string]map[string]bool{},
 	}
 	entries, err := scratch.Tree(ctx, base.id)
@@ -273,6 +275,18 @@ func checkInto(ctx context.Context, clone *git.Clone, s *git.Scratch, refs []git
 
 // consolidate reads all candidates and decides over them.
 func (e *engine) consolidate(candidates []candidate, base git.ID) (*plan, error) {
+	ids := make([]git.ID, len(candidates))
+	for i, c := range candidates {
+		ids[i] = c.id
+	}
+	ahead, err := e.scratch.Commits(e.ctx, base, ids...)
+	if err != nil {
+		return nil, err
+	}
+	e.ahead = make(map[git.ID]git.Commit, len(ahead))
+	for _, k := range ahead {
+		e.ahead[k.ID] = k
+	}
 	for i, c := range candidates {
 		e.progress(i, 2*len(candidates), c.branch)
 		h, err := e.load(c, base)

@@ -45,25 +45,22 @@ func (e *engine) read(h *head, base git.ID) error {
 	if h.tip, err = e.scratch.Commit(e.ctx, h.id); err != nil {
 		return err
 	}
-	fork, ok, err := e.scratch.MergeBase(e.ctx, base, h.id)
+	fork, ahead, err := e.lineage(h.candidate, base)
 	if err != nil {
 		return err
-	}
-	if !ok {
-		return &refuseRun{"the branch " + quoted(h.branch) + " shares no history with the base; leave it out with --branches, or fetch what is missing"}
 	}
 	h.fork = fork
 	if fork == h.id {
 		return &refusal{AlreadyMerged, "the base contains it", Evidence{Key: string(h.id)}}
 	}
-	commits, err := e.commitsOf(h.candidate, base, fork)
+	commits, err := e.commitsOf(h.candidate, ahead)
 	if err != nil {
 		return err
 	}
 	if len(commits) > 0 {
 		h.tip = commits[len(commits)-1]
 	}
-	changes, err := e.scratch.Diff(e.ctx, fork, h.id)
+	changes, err := e.scratch.Diff(e.ctx, h.fork, h.id)
 	if err != nil {
 		return err
 	}
