@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/actions"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/cargo"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/docker"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
 )
 
@@ -14,6 +16,8 @@ func All() []*lockfile.Format {
 	return slices.Concat(
 		npm.Formats(),
 		cargo.Formats(),
+		actions.Formats(),
+		docker.Formats(),
 	)
 }
 
@@ -26,7 +30,3 @@ func Of(all []*lockfile.Format, path string, content []byte) *lockfile.Format {
 	}
 	return nil
 }
-
-// Derived reports whether a file is built from others, so that half of one
-// version and half of another would be wrong although it merges as text.
-func Derived(string) bool { return false }
