@@ -9,6 +9,7 @@ import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/cargo"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/docker"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yarn"
 )
 
 // All returns the formats. Each call returns formats with memories of their own.
@@ -18,6 +19,7 @@ func All() []*lockfile.Format {
 		cargo.Formats(),
 		actions.Formats(),
 		docker.Formats(),
+		yarn.Formats(),
 	)
 }
 
