@@ -49,10 +49,10 @@ func parseCommit(id ID, raw []byte) (Commit, error) {
 func parseSignature(line string) Signature {
 	name, rest, ok := strings.Cut(line, "<")
 	if !ok {
-		return Signature{Name: strings.TrimSpace(line)}
+		return Signature{Name: strings.Trim(line, " ")}
 	}
 	email, _, _ := strings.Cut(rest, ">")
-	s := Signature{Name: strings.TrimSpace(name), Email: email}
+	s := Signature{Name: strings.Trim(name, " "), Email: email}
 	when := strings.Fields(rest[strings.LastIndex(rest, ">")+1:])
 	if len(when) > 0 {
 		if unix, err := strconv.ParseInt(when[0], 10, 64); err == nil {

@@ -34,10 +34,11 @@ type Importer struct {
 	w       *bufio.Writer
 	marks   string // file that the process writes at its end
 	last    Mark
-	err     error // sticky
+	err     error // of every call from now on
 
-	once sync.Once
-	ids  map[Mark]ID
+	once    sync.Once
+	ids     map[Mark]ID
+	outcome error // of the whole import
 }
 
 // Mark stands for an object that an [Importer] was given, until Close tells its
@@ -240,14 +241,12 @@ func (im *Importer) write(p []byte) {
 	}
 }
 
-// failed ends the process when it can no longer be written to, and keeps what
-// it said as the error of this and all later calls.
+// failed ends the process when it can no longer be written to.
 func (im *Importer) failed(err error) {
-	if err == nil {
-		return
+	if err != nil {
+		im.err = err
+		im.finish()
 	}
-	im.err = err
-	im.finish()
 }
 
 // Close ends the import and tells the ID of each mark. It fails if anything of
@@ -258,7 +257,7 @@ func (im *Importer) Close() (map[Mark]ID, error) {
 		im.failed(im.w.Flush())
 	}
 	im.finish()
-	return im.ids, im.err
+	return im.ids, im.outcome
 }
 
 // abort ends the process without its result.
@@ -267,21 +266,26 @@ func (im *Importer) abort() error {
 		_ = im.cmd.Process.Kill()
 		im.in.Close()
 		_ = im.cmd.Wait()
-		im.err = ErrClosed
+		im.err, im.outcome = ErrClosed, ErrClosed
 	})
 	return nil
 }
 
+// finish waits for the process. What it said on its way out says more than the
+// broken pipe that it left.
 func (im *Importer) finish() {
 	im.once.Do(func() {
 		im.in.Close()
-		err := explain(im.ctx, "fast-import", im.cmd.Wait(), im.words)
-		if err != nil {
-			im.err = err
-			return
+		im.outcome = explain(im.ctx, "fast-import", im.cmd.Wait(), im.words)
+		if im.outcome == nil {
+			im.outcome = im.err
 		}
+		if im.outcome == nil {
+			im.ids, im.outcome = readMarks(im.marks)
+		}
+		im.err = im.outcome
 		if im.err == nil {
-			im.ids, im.err = readMarks(im.marks)
+			im.err = ErrClosed
 		}
 	})
 }
@@ -313,25 +317,31 @@ const maxZone = 1400
 // line writes a signature so that it can neither end early nor say more than it
 // should. What was well formed stays as it was.
 func (s Signature) line() string {
-	unix, zone := s.When.Unix, s.When.Zone
-	if unix < 0 {
-		unix = 0
-	}
-	n, err := strconv.ParseUint(strings.TrimLeft(zone, "+-"), 10, 16)
-	if err != nil || len(zone) != len("+0000") || n > maxZone {
+	unix, zone := max(s.When.Unix, 0), s.When.Zone
+	if !validZone(zone) {
 		zone = "+0000"
 	}
 	return fmt.Sprintf("%s <%s> %d %s", safeIdent(s.Name), safeIdent(s.Email), unix, zone)
 }
 
-// safeIdent drops what delimits names and addresses, and control characters.
+func validZone(zone string) bool {
+	if len(zone) != len("+0000") || zone[0] != '+' && zone[0] != '-' {
+		return false
+	}
+	n, err := strconv.ParseUint(zone[1:], 10, 16)
+	return err == nil && n <= maxZone
+}
+
+// safeIdent drops what delimits names and addresses, and control characters. It
+// goes by bytes, since not every name is UTF-8.
 func safeIdent(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r == '<' || r == '>' || r < ' ' || r == 0x7f {
-			return -1
+	safe := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if c := s[i]; c >= ' ' && c != 0x7f && c != '<' && c != '>' {
+			safe = append(safe, c)
 		}
-		return r
-	}, s))
+	}
+	return strings.Trim(string(safe), " ")
 }
 
 // safeEncoding lets only names of encodings through.

@@ -42,7 +42,7 @@ func (s *Scratch) MergeFile(ctx context.Context, ours, base, theirs []byte) (mer
 	}
 	c := s.call(nil, append([]string{"merge-file", "-p", "-L", "ours", "-L", "base", "-L", "theirs"}, names...)...)
 	c.dir = dir
-	merged, err = s.clone.run.output(ctx, c)
+	merged, _, err = s.run(ctx, c)
 	// The exit code is the number of conflicts, up to 127; above are failures.
 	var exit *exitError
 	if errors.As(err, &exit) && exit.code > 0 && exit.code < 128 {
@@ -65,6 +65,9 @@ func (s *Scratch) MergeTree(ctx context.Context, a, b ID) (tree ID, clean bool, 
 	if err := s.alive(); err != nil {
 		return "", false, err
 	}
+	if err := s.haveTrees(ctx, a, b); err != nil {
+		return "", false, err
+	}
 	// Elsewhere, so that Install does not bring them into the clone.
 	dir, err := os.MkdirTemp(s.dir, "merge-*")
 	if err != nil {
@@ -73,7 +76,7 @@ func (s *Scratch) MergeTree(ctx context.Context, a, b ID) (tree ID, clean bool, 
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	c := s.call(nil, "merge-tree", "--write-tree", "--no-messages", "-z", string(a), string(b))
 	c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quote(filepath.Join(s.dir, "objects")))
-	out, err := s.clone.run.output(ctx, c)
+	out, _, err := s.run(ctx, c)
 	if said(err, "unrelated histories") {
 		return "", false, fmt.Errorf("%w: %s and %s", ErrUnrelated, a, b)
 	}
@@ -83,4 +86,19 @@ func (s *Scratch) MergeTree(ctx context.Context, a, b ID) (tree ID, clean bool, 
 	first, _, _ := strings.Cut(string(out), "\x00")
 	tree, bad := ParseID(first)
 	return tree, err == nil, bad
+}
+
+// haveTrees looks through the trees that a merge is made of, if any can be
+// missing at all: git before 2.44 takes a missing one for an empty one.
+func (s *Scratch) haveTrees(ctx context.Context, a, b ID) error {
+	if !s.clone.Partial() {
+		return nil
+	}
+	ids, err := s.mergeBases(ctx, a, b)
+	for _, id := range append(ids, a, b) {
+		if err == nil {
+			_, err = s.Tree(ctx, id)
+		}
+	}
+	return err
 }

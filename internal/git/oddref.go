@@ -48,13 +48,13 @@ func (c *Clone) addOdd(odd map[string]ID, name, id string) {
 // onlyOddlyNamed says whether control characters are all that is wrong with a
 // name, so that lock files and other debris do not count.
 func onlyOddlyNamed(name string) bool {
-	plain := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
+	plain := make([]byte, 0, len(name)) // by bytes: names need not be UTF-8
+	for i := range len(name) {
+		if c := name[i]; c >= ' ' && c != 0x7f {
+			plain = append(plain, c)
 		}
-		return r
-	}, name)
-	return plain != name && CheckRef(plain) == nil
+	}
+	return len(plain) != len(name) && CheckRef(string(plain)) == nil
 }
 
 // ignoreGone forgives a file that went away while the folder was read.

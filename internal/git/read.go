@@ -13,20 +13,35 @@ import (
 // for histories that never met, and [ErrShallow] if they may have, before the
 // point where the clone was cut off.
 func (s *Scratch) MergeBase(ctx context.Context, a, b ID) (ID, bool, error) {
-	if err := s.check(a, b); err != nil {
+	all, err := s.mergeBases(ctx, a, b)
+	if err != nil || len(all) == 0 {
 		return "", false, err
 	}
-	out, err := s.git(ctx, nil, "merge-base", string(a), string(b))
+	return all[0], true, nil
+}
+
+// mergeBases finds all of them, the best first.
+func (s *Scratch) mergeBases(ctx context.Context, a, b ID) ([]ID, error) {
+	if err := s.check(a, b); err != nil {
+		return nil, err
+	}
+	out, err := s.git(ctx, nil, "merge-base", "--all", string(a), string(b))
 	switch {
 	case err == nil:
-		id, err := ParseID(strings.TrimSuffix(string(out), "\n"))
-		return id, err == nil, err
 	case !exited(err, 1):
-		return "", false, s.blame(ctx, err, a, b)
+		return nil, s.blame(ctx, err, a, b)
 	case s.clone.shallow:
-		return "", false, fmt.Errorf("%w: it does not reach back to where %s and %s parted; run: git fetch --unshallow", ErrShallow, a, b)
+		return nil, fmt.Errorf("%w: it does not reach back to where %s and %s parted; run: git fetch --unshallow", ErrShallow, a, b)
 	}
-	return "", false, nil
+	var ids []ID
+	for name := range strings.FieldsSeq(string(out)) {
+		id, err := ParseID(name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }
 
 // Commits lists what any of include has and exclude has not, every parent
@@ -114,9 +129,22 @@ func (s *Scratch) lost(id ID, err error) error {
 	return fmt.Errorf("%w: %s; the clone is damaged: see what git fsck says", ErrMissing, id)
 }
 
-// blame finds out whether a command failed because one of the objects that it
-// was given is missing.
+// blame finds out whether a command failed because an object is missing: one
+// that it was given, its tree, or one that its words name.
 func (s *Scratch) blame(ctx context.Context, err error, ids ...ID) error {
+	for _, id := range ids {
+		if c, cause := s.Commit(ctx, id); cause == nil {
+			ids = append(ids, c.Tree)
+		}
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		for _, word := range strings.FieldsFunc(exit.stderr, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }) {
+			if id := ID(word); s.check(id) == nil {
+				ids = append(ids, id)
+			}
+		}
+	}
 	for _, id := range ids {
 		if _, cause := s.batch.info(ctx, id); errors.Is(cause, ErrMissing) {
 			return s.lost(id, cause)

@@ -44,7 +44,8 @@ func (c *Clone) Head(ctx context.Context) (Ref, error) {
 }
 
 // UpdateRef moves a reference to a commit of the clone if it still is where the
-// caller saw it: old, or nowhere if old is zero. No hook sees it. It fails with
+// caller saw it: old, or nowhere if old is zero. A symbolic reference becomes an
+// ordinary one; what it pointed at stays. No hook sees it. It fails with
 // [ErrBadRef], [ErrRefLocked], a [RefMovedError] or a [RefBlockedError].
 //
 // A working tree that stands on the branch is not looked after: see CheckedOut.
@@ -81,10 +82,7 @@ func (s *Scratch) refs(ctx context.Context, prefixes []string) ([]Ref, error) {
 		}
 		args = append(args, p)
 	}
-	if err := s.alive(); err != nil {
-		return nil, err
-	}
-	out, words, err := s.clone.run.outputs(ctx, s.call(nil, args...))
+	out, words, err := s.run(ctx, s.call(nil, args...))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -21,6 +22,7 @@ type Scratch struct {
 
 	clone *Clone
 	dir   string
+	alias string // what messages call dir, if not so
 	batch *batch
 
 	mu     sync.Mutex
@@ -135,10 +137,21 @@ func (s *Scratch) call(stdin []byte, args ...string) call {
 }
 
 func (s *Scratch) git(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	out, _, err := s.run(ctx, s.call(stdin, args...))
+	return out, err
+}
+
+// run runs a command in the scratch and answers with both of its outputs.
+func (s *Scratch) run(ctx context.Context, c call) ([]byte, string, error) {
 	if err := s.alive(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return s.clone.run.output(ctx, s.call(stdin, args...))
+	out, words, err := s.clone.run.outputs(ctx, c)
+	var exit *exitError
+	if s.alias != "" && errors.As(err, &exit) {
+		exit.stderr = strings.ReplaceAll(exit.stderr, s.dir, s.alias)
+	}
+	return out, words, err
 }
 
 // check refuses IDs that could not be of this repository, before one becomes an

@@ -17,6 +17,7 @@ func (c *Clone) view(ctx context.Context) (*Scratch, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.alias = c.common
 	err = errors.Join(os.Remove(filepath.Join(v.dir, "refs")), c.adopt(v))
 	for _, name := range []string{"refs", "packed-refs", "logs", "reftable"} {
 		if err == nil {
