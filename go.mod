@@ -16,8 +16,6 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require pgregory.net/rapid v1.3.0 // indirect
-
 require (
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/sys v0.49.0 // indirect
