@@ -241,7 +241,7 @@ func (m *Merge) Restore() {
 		restore(nil, m.Format.Roots(m.Doc, m.Tree))
 	}
 	for len(queue) > 0 {
-		n := m.nodes[queue[0]]
+		n := m.Node(queue[0])
 		queue = queue[1:]
 		if n != nil {
 			restore(n, n.Edges)

@@ -34,18 +34,24 @@ func TestRestore(t *testing.T) {
 		})
 		return d
 	}
-	fork := doc("/alias-of-b=1 /asked=1")
-	ours := doc("/alias-of-b=1 /asked=1 /dependent=1")
-	got, conflicts := lockfile.Apply(ours, lockfile.Diff(fork, doc("")), nil, nil, false)
-	if len(conflicts) > 0 {
-		t.Fatal(conflicts)
-	}
-	for _, key := range []string{"alias-of-b", "asked", "dependent"} {
-		if got.Node(key) == nil {
-			t.Errorf("%s is lost", key)
-		}
-	}
-	if got.Len() != 3 {
-		t.Errorf("got %s", encode(got))
+	const fork, needy = "/alias-of-b=1 /asked=1", "/alias-of-b=1 /asked=1 /dependent=1"
+	for name, c := range map[string]struct{ ours, head string }{
+		"the head takes what ours needs": {needy, ""},
+		"the head needs what ours took":  {"", needy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, conflicts := lockfile.Apply(doc(c.ours), lockfile.Diff(doc(fork), doc(c.head)), nil, nil, false)
+			if len(conflicts) > 0 {
+				t.Fatal(conflicts)
+			}
+			for _, key := range []string{"alias-of-b", "asked", "dependent"} {
+				if got.Node(key) == nil {
+					t.Errorf("%s is lost", key)
+				}
+			}
+			if got.Len() != 3 {
+				t.Errorf("got %s", encode(got))
+			}
+		})
 	}
 }
