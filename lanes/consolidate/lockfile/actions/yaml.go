@@ -135,7 +135,7 @@ func (f *finder) action(s string, start int) {
 		end += comment(f.content[end:])
 	}
 	f.found = append(f.found, cells.Span{
-		Start: at, End: end, ID: m[1] + m[2], Name: m[1],
+		Start: at, End: end, ID: m[1] + m[2], Name: m[1] + m[2],
 		Version: readReference(string(f.content[at:end])).show(),
 	})
 }
