@@ -169,6 +169,13 @@ type update struct {
 	lock   *lockfile.Format
 	locked *lockfile.Node // highest locked version after
 	files  []string
+	brings []bringing
+}
+
+// bringing is what an update wants in a file, and what was there.
+type bringing struct {
+	path        string
+	before, now *lockfile.Node // before is nil when the head adds it
 }
 
 // findUpdates tells what a head is about: the requirements that it changes; if
@@ -208,6 +215,7 @@ func (h *head) findUpdates() {
 				}
 				if c.After != nil {
 					u.To, u.node = c.After.Version, c.After
+					u.brings = append(u.brings, bringing{d.Path, c.Before, c.After})
 				}
 				if !slices.Contains(u.files, d.Path) {
 					u.files = append(u.files, d.Path)
@@ -260,6 +268,7 @@ func (u *update) raise(f *lockfile.Format, c lockfile.Change) {
 	}
 	if c.After != nil && c.After.Version != "" && higher(c.After, u.locked) {
 		u.locked, u.node, u.To = c.After, c.After, c.After.Version
+		u.brings = []bringing{{u.files[0], nil, c.After}}
 	}
 	if c.Before != nil && c.Before.Version != "" && (u.From == "" || higher(c.Before, &lockfile.Node{Version: u.From})) {
 		u.From = c.Before.Version

@@ -202,7 +202,11 @@ func (t *tree) parsed(path string) (*lockfile.Doc, eol, error) {
 		if fm == nil {
 			return nil, e, nil
 		}
-		d, err := fm.Parse(text, nil)
+		var like *lockfile.Doc // the base: some formats take their keys from it
+		if b, ok := t.base[path]; ok {
+			like, _, _ = t.doc(path, b.ID, nil)
+		}
+		d, err := fm.Parse(text, sameFormat(like, fm))
 		if err != nil {
 			return nil, e, &parseError{path, fm, err}
 		}

@@ -165,7 +165,7 @@ func regressions(before, after *tree, h *head) []lockfile.Problem {
 		})
 	}
 	for _, u := range h.updates {
-		if p, ok := u.arrived(after); !ok {
+		if p, ok := u.arrived(before, after); !ok {
 			out = append(out, p)
 		}
 	}
@@ -180,25 +180,31 @@ func lower(f *lockfile.Format, a, b *lockfile.Node) bool {
 	return ok && c < 0
 }
 
-// arrived reports whether an update's file holds its dependency at the
-// update's version or higher.
-func (u *update) arrived(t *tree) (lockfile.Problem, bool) {
-	want := u.node
-	if want == nil || want.Version == "" {
-		return lockfile.Problem{}, true
-	}
-	for _, path := range u.files {
-		d := t.Doc(path)
-		if d == nil || d.Format != u.format {
+// arrived reports whether an update's files hold its dependency at the update's
+// version or higher, each at its own: one file may name a commit, another a tag.
+// What was dropped before the head came has nowhere to arrive.
+func (u *update) arrived(before, after *tree) (lockfile.Problem, bool) {
+	for _, b := range u.brings {
+		d := after.Doc(b.path)
+		if d == nil || d.Format != u.format || b.now.Version == "" || d.Node(b.now.Key) != nil {
 			continue
 		}
-		found := d.Node(want.Key) != nil
-		d.Nodes(func(n *lockfile.Node) { found = found || n.Name == u.Name && !lower(d.Format, n, want) })
+		if was := before.Doc(b.path); b.before != nil && was != nil && !named(was, u.Name) {
+			continue
+		}
+		found := false
+		d.Nodes(func(n *lockfile.Node) { found = found || n.Name == u.Name && !lower(d.Format, n, b.now) })
 		if !found {
-			return lockfile.Problem{Code: lockfile.NotIncluded, Path: path, Key: want.Key, Name: u.Name, Req: want.Version}, false
+			return lockfile.Problem{Code: lockfile.NotIncluded, Path: b.path, Key: b.now.Key, Name: u.Name, Req: b.now.Version}, false
 		}
 	}
 	return lockfile.Problem{}, true
+}
+
+func named(d *lockfile.Doc, name string) bool {
+	found := false
+	d.Nodes(func(n *lockfile.Node) { found = found || n.Name == name })
+	return found
 }
 
 // locate adds the line that a problem is at.
