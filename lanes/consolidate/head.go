@@ -318,7 +318,7 @@ func (h *head) mentions(name string) bool {
 // directory is where users would say that a file is: workflows belong to the root.
 func directory(p string) string {
 	dir := path.Dir(p)
-	if dir == "." || dir == ".github/workflows" {
+	if dir == "." || dir == ".github/workflows" || dir == "vendor" {
 		return "/"
 	}
 	return "/" + strings.TrimSuffix(dir, "/vendor")

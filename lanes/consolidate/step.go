@@ -55,7 +55,25 @@ func (e *engine) step(was *tree, h *head) (*tree, error) {
 			now.files[d.Path] = f.file
 		}
 	}
+	for _, d := range h.deltas {
+		settle(was, now, d)
+	}
 	return now, nil
+}
+
+// settle mends a merged file by those beside it, now that all are merged.
+func settle(was, now *tree, d *delta) {
+	f := now.files[d.Path]
+	if f == nil || d.patch == nil || d.format().Settle == nil {
+		return
+	}
+	doc, style, err := now.parsed(d.Path)
+	if err != nil || doc == nil || doc.Format != d.format() {
+		return
+	}
+	if settled := doc.Format.Settle(doc, d.patch, was, now); !lockfile.Equal(settled, doc) {
+		now.files[d.Path] = &file{mode: f.mode, doc: settled, eol: style, how: BySemantic}
+	}
 }
 
 // change is the new state of one file; a nil file is a deleted one.

@@ -77,6 +77,10 @@ type Format struct {
 	Repair func(m *Merge)
 	// Finish renews derived fields after pruning. Nil: nothing.
 	Finish func(m *Merge)
+	// Settle mends a file by those beside it, once all that the head changes are
+	// merged: a manifest by its lockfile. Was and now are the tree before and
+	// after this head. It returns d when there is nothing to mend. Nil: nothing.
+	Settle func(d *Doc, p *Patch, was, now Tree) *Doc
 	// Check validates the file in its tree. Nil: nothing to check.
 	Check func(d *Doc, t Tree) []Problem
 	// Notes are sentences for the user about what the merged patches left in d
@@ -249,8 +253,9 @@ func (d *Doc) Set(n *Node, behind string) {
 func (d *Doc) place(key, behind string) int {
 	at := slices.Index(d.order, behind) + 1
 	if less := d.Format.Less; less != nil {
-		// Only past neighbours that are themselves in order.
-		for at < len(d.order) && less(d.order[at], key) && (at == 0 || less(d.order[at-1], d.order[at])) {
+		// Only past neighbours that are themselves in order, as the first one
+		// behind what holds it is.
+		for at < len(d.order) && less(d.order[at], key) && (at == 0 || less(d.order[at-1], d.order[at]) || d.Node(d.order[at]).Parent == d.order[at-1]) {
 			at++
 		}
 	}

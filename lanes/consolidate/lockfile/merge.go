@@ -185,12 +185,24 @@ func (m *Merge) keeps(n *Node) bool {
 }
 
 // behind is where a changed node belongs: where the head has it, and if ours
-// lost that neighbour, behind the nearest one before it that is left.
+// has not got that neighbour, or has it in another parent, behind the nearest
+// one before it that is left.
 func (m *Merge) behind(c Change) string {
-	if old := m.Node(c.Key); c.Behind == "" || m.Node(c.Behind) != nil || old != nil && old.Parent == c.After.Parent {
+	parent := c.After.Parent
+	beside := func(key string) bool {
+		n := m.Node(key)
+		return n != nil && (parent == "" || parent == key || parent == n.Parent)
+	}
+	if old := m.Node(c.Key); c.Behind == "" || old != nil && old.Parent == parent || beside(c.Behind) {
 		return c.Behind
 	}
-	return m.Behind(m.Head(), c.Key)
+	head := m.Head()
+	for i := slices.Index(head.order, c.Key) - 1; i >= 0; i-- {
+		if beside(head.order[i]) {
+			return head.order[i]
+		}
+	}
+	return ""
 }
 
 // settle decides between two nodes of one key that both differ from before.
