@@ -8,6 +8,7 @@ import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/actions"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/cargo"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/docker"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/golang"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yarn"
 )
@@ -20,6 +21,7 @@ func All() []*lockfile.Format {
 		actions.Formats(),
 		docker.Formats(),
 		yarn.Formats(),
+		golang.Formats(),
 	)
 }
 
