@@ -103,6 +103,7 @@ type engine struct {
 	scratch *git.Scratch
 	shallow bool
 	base    *tree
+	trees   map[git.ID][]git.Entry
 	ahead   map[git.ID]git.Commit // what the candidates have and the base has not
 	heads   []*head
 	shared  map[string]int // how many heads change a path
@@ -161,7 +162,7 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 	e := &engine{
 		reader: &reader{ctx: ctx, objects: scratch, formats: format.All(), docs: map[docKey]parsed{}},
 		opts:   o, scratch: scratch, shallow: clone.Shallow(),
-		baseProblems: map[string]map[string]bool{},
+		trees: map[git.ID][]git.Entry{}, baseProblems: map[string]map[string]bool{},
 	}
 	entries, err := scratch.Tree(ctx, base.id)
 	if err != nil {

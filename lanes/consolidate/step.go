@@ -46,7 +46,14 @@ func (d *delta) stage() int {
 // head cannot join; any other error ends the run.
 func (e *engine) step(was *tree, h *head) (*tree, error) {
 	now := was.child()
+	folders := map[string][]*delta{}
 	for _, d := range h.deltas {
+		if d.format() == nil {
+			if list, ok := was.vendorList(d.Path); ok {
+				folders[list] = append(folders[list], d)
+				continue
+			}
+		}
 		f, err := e.merge(was, now, d)
 		if err != nil {
 			return nil, err
@@ -58,7 +65,7 @@ func (e *engine) step(was *tree, h *head) (*tree, error) {
 	for _, d := range h.deltas {
 		settle(was, now, d)
 	}
-	return now, nil
+	return now, e.vendored(was, now, h, folders)
 }
 
 // settle mends a merged file by those beside it, now that all are merged.

@@ -96,7 +96,7 @@ func (e *engine) fresh(t *tree, changed []string) []lockfile.Problem {
 			out = append(out, x)
 		}
 	}
-	return out
+	return append(out, e.vendorProblems(t, changed)...)
 }
 
 // ownProblems are those of a head by itself that its fork does not have.
@@ -104,7 +104,7 @@ func (e *engine) ownProblems(h *head) (map[string]lockfile.Problem, error) {
 	if h.ownDone {
 		return h.own, nil
 	}
-	entries, err := e.scratch.Tree(e.ctx, h.fork)
+	entries, err := e.entries(h.fork)
 	if err != nil {
 		return nil, err
 	}

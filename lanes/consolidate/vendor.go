@@ -1,0 +1,147 @@
+package consolidate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bailiff-bot/bailiff/internal/git"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/golang"
+)
+
+// vendorList is the vendor/modules.txt of the folder that a path is in, if the
+// tree has one.
+func (t *tree) vendorList(path string) (string, bool) {
+	for rest, dir := path, ""; ; {
+		before, after, ok := strings.Cut(rest, "/")
+		if !ok {
+			return "", false
+		}
+		dir += before + "/"
+		if before == "vendor" {
+			list := dir + "modules.txt"
+			if t.file(list) != nil {
+				return list, true
+			}
+		}
+		rest = after
+	}
+}
+
+// vendored merges what a head did to vendored files, when their list is merged
+// already: each module's folder comes whole from one side.
+func (e *engine) vendored(was, now *tree, h *head, deltas map[string][]*delta) error {
+	for _, list := range slices.Sorted(maps.Keys(deltas)) {
+		ds := deltas[list]
+		fork, theirs := now.Doc(list), now.Doc(list)
+		for _, d := range h.deltas {
+			if d.Path == list && d.patch != nil {
+				fork, theirs = d.patch.Fork, d.patch.Head()
+			}
+			if d.Path == list && d.head != nil {
+				fork, theirs = nil, d.head
+			}
+		}
+		result := now.Doc(list)
+		if result == nil {
+			return &refusal{NeedsTool, list + " cannot be read, so nobody knows what its folder must hold", Evidence{File: list}}
+		}
+		byPath := map[string]*delta{}
+		paths := make([]string, len(ds))
+		for i, d := range ds {
+			paths[i], byPath[d.Path] = d.Path, d
+		}
+		v := golang.NewVendor(fork, theirs, was.Doc(list), result)
+		for _, f := range v.Folders(paths) {
+			switch {
+			case f.Tool != "":
+				return &refusal{NeedsTool, list + ": " + f.Tool, Evidence{File: list, Key: f.Module}}
+			case f.Take == golang.Theirs:
+				if err := e.takeFolder(now, h, v, f, byPath); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// takeFolder makes a module's folder what it is in the head.
+func (e *engine) takeFolder(now *tree, h *head, v *golang.Vendor, f golang.Folder, deltas map[string]*delta) error {
+	entries, err := e.entries(h.fork)
+	if err != nil {
+		return err
+	}
+	inFolder := func(p string) bool { return strings.HasPrefix(p, f.Dir+"/") && v.Module(p) == f.Module }
+	want := map[string]*file{}
+	for _, x := range entries {
+		if inFolder(x.Path) && deltas[x.Path] == nil {
+			want[x.Path] = &file{mode: x.Mode, id: x.ID, how: ByText}
+		}
+	}
+	for _, p := range f.Paths {
+		if c := taken(deltas[p]); c.file != nil {
+			want[p] = c.file
+		}
+	}
+	for p := range now.base {
+		if inFolder(p) && want[p] == nil {
+			now.files[p] = nil
+		}
+	}
+	for p := range now.files {
+		if inFolder(p) && want[p] == nil {
+			now.files[p] = nil
+		}
+	}
+	for p, x := range want {
+		if !same(now.file(p), x.mode, x.id) {
+			now.files[p] = x
+		}
+	}
+	return nil
+}
+
+// entries lists a commit's tree, once.
+func (e *engine) entries(commit git.ID) ([]git.Entry, error) {
+	if list, ok := e.trees[commit]; ok {
+		return list, nil
+	}
+	list, err := e.scratch.Tree(e.ctx, commit)
+	if err == nil {
+		e.trees[commit] = list
+	}
+	return list, err
+}
+
+// vendorProblems are imports of vendored packages that are not there, and that
+// the base has.
+func (e *engine) vendorProblems(t *tree, changed []string) []lockfile.Problem {
+	byList := map[string][]string{}
+	for _, p := range changed {
+		if list, ok := t.vendorList(p); ok {
+			byList[list] = append(byList[list], p)
+		}
+	}
+	var out []lockfile.Problem
+	for _, list := range slices.Sorted(maps.Keys(byList)) {
+		paths := byList[list]
+		d := t.Doc(list)
+		if d == nil {
+			continue
+		}
+		before := map[string]bool{}
+		if b := e.base.Doc(list); b != nil {
+			for _, p := range golang.CheckImports(b, e.base, paths) {
+				before[p.ID()] = true
+			}
+		}
+		for _, p := range golang.CheckImports(d, t, paths) {
+			if !before[p.ID()] {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
