@@ -50,3 +50,13 @@ bench: setup ## run the benchmarks
 .PHONY: fuzz
 fuzz: setup ## run every fuzz target for FUZZTIME (15s)
 	@scripts/fuzz $(FUZZTIME)
+
+.PHONY: corpus
+corpus: build ## measure on the corpus, beside plain git merge; ARGS="--case 'sharkdp*'"
+	@scripts/setup opinion
+	go run ./internal/corpus/cmd $(ARGS)
+
+.PHONY: opinion
+opinion: setup ## show that each package manager refuses spoilt lockfiles
+	@scripts/setup opinion
+	BAILIFF_OPINION_FULL=1 go test -v ./internal/corpus/opinion

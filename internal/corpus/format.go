@@ -54,6 +54,16 @@ var formats = []struct {
 	{".terraform.lock.hcl", Format{".terraform.lock.hcl", "terraform", false}},
 }
 
+// lockfiles are the formats that a tool writes from a manifest.
+var lockfiles = []string{
+	"package-lock.json", "yarn.lock", "pnpm-lock.yaml", "go.sum", "vendor/modules.txt", "Cargo.lock",
+	"poetry.lock", "uv.lock", "Gemfile.lock", "composer.lock", ".terraform.lock.hcl",
+}
+
+// Manifest tells whether a person writes such a file: it says what is wanted, not
+// what was found.
+func (f Format) Manifest() bool { return f.Ecosystem != "" && !slices.Contains(lockfiles, f.Name) }
+
 // FormatOf tells a file's format. One that nobody knows has the file's own name and
 // no ecosystem.
 func FormatOf(file string) Format {
@@ -85,4 +95,14 @@ func (p PullRequest) Formats() []string {
 // Adapted tells whether every file of the pull request is of an adapted format.
 func (p PullRequest) Adapted() bool {
 	return !slices.ContainsFunc(p.Files, func(file string) bool { return !FormatOf(file).Adapted })
+}
+
+// IsAdapted tells of a format, by its name, whether the engine merges it by meaning.
+func IsAdapted(name string) bool {
+	return slices.ContainsFunc(formats, func(known struct {
+		pattern string
+		format  Format
+	}) bool {
+		return known.format.Name == name && known.format.Adapted
+	})
 }

@@ -68,3 +68,26 @@ func WriteTree(ctx context.Context, repo, treeish, dir string) error {
 func Tree(ctx context.Context, repo, commit string) (string, error) {
 	return git(ctx, repo, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
 }
+
+// Changed lists the files that differ between two commits.
+func Changed(ctx context.Context, repo, from, to string) ([]string, error) {
+	out, err := git(ctx, repo, "diff-tree", "-r", "-z", "--no-renames", "--name-only", "--end-of-options", from, to)
+	if err != nil {
+		return nil, err
+	}
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
+}
+
+// ReadFile gives a file of a commit; it is empty where the commit has no such file.
+func ReadFile(ctx context.Context, repo, commit, file string) (string, error) {
+	listed, err := git(ctx, repo, "--literal-pathspecs", "ls-tree", "-z", commit, "--", file)
+	if err != nil || listed == "" {
+		return "", err
+	}
+	info, _, _ := strings.Cut(listed, "\t")
+	fields := strings.Fields(info)
+	if len(fields) != 3 || fields[1] != "blob" {
+		return "", nil
+	}
+	return git(ctx, repo, "cat-file", "blob", fields[2])
+}

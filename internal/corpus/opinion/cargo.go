@@ -12,6 +12,8 @@ import (
 // package that a lockfile of the world knows, with the dependencies that it has there
 // and any version of them from the lowest seen on. So cargo refuses an entry that is
 // missing, ambiguous, twice there or too old, and a checksum that is another one's.
+// Which optional dependencies a crate has depends on features that only its own
+// manifest tells; [stub.wants] says what is made of that.
 func askCargo(ctx context.Context, _ *Judge, dir string, world []string) Opinion {
 	o := Opinion{Tool: "cargo"}
 	if _, err := exec.LookPath("cargo"); err != nil {

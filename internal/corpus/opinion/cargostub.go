@@ -29,14 +29,27 @@ type crateKey struct{ name, version string }
 // A stub is a crate as all lockfiles of the world know it.
 type stub struct {
 	checksum string
+	locks    int // lockfiles that have it
 	// needs has the versions of each dependency, by name: one element a lockfile
-	// that has the crate.
+	// that has the crate with it.
 	needs map[string][][]string
+	// must are the dependencies in a lockfile whose manifests ask for the crate in
+	// the words of the result's: with the same features they cannot be left out.
+	must map[string]bool
+	// has are the dependencies that the result's own lockfile gives it.
+	has map[string]bool
+}
+
+// wants tells whether the crate, with the features that the result asks of it, has a
+// dependency. One that every lockfile knows it has. One that only some know is
+// optional, and the result is believed where nothing speaks against it.
+func (s *stub) wants(name string) bool {
+	return len(s.needs[name]) == s.locks || s.must[name] || s.has[name]
 }
 
 type stubs struct {
-	crates   map[crateKey]*stub
-	features map[string]map[string]bool // asked of a crate by a manifest, by name
+	crates map[crateKey]*stub
+	asked  manifests // by the tree that is judged
 }
 
 func readLock(dir string) ([]crate, error) {
@@ -54,7 +67,11 @@ func readLock(dir string) ([]crate, error) {
 }
 
 func newStubs(dir string, world []string) (*stubs, error) {
-	s := &stubs{crates: map[crateKey]*stub{}, features: map[string]map[string]bool{}}
+	asked, err := readManifests(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &stubs{crates: map[crateKey]*stub{}, asked: asked}
 	if len(world) == 0 {
 		world = []string{dir}
 	}
@@ -66,14 +83,37 @@ func newStubs(dir string, world []string) (*stubs, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.learn(lock); err != nil {
+		there, err := readManifests(w)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.learn(lock, there); err != nil {
 			return nil, err
 		}
 	}
-	return s, s.readFeatures(dir)
+	// A lockfile that cannot be read is for cargo to refuse.
+	if lock, err := readLock(dir); err == nil {
+		s.believe(lock)
+	}
+	return s, nil
 }
 
-func (s *stubs) learn(lock []crate) error {
+// believe notes what the lockfile that is judged says.
+func (s *stubs) believe(lock []crate) {
+	for _, c := range lock {
+		known := s.crates[crateKey{c.Name, c.Version}]
+		if known == nil {
+			continue
+		}
+		for _, dependency := range c.Dependencies {
+			name, _, _ := strings.Cut(dependency, " ")
+			known.has[name] = true
+		}
+	}
+}
+
+// learn adds what a lockfile says, whose manifests are there.
+func (s *stubs) learn(lock []crate, there manifests) error {
 	versions := map[string][]string{}
 	for _, c := range lock {
 		versions[c.Name] = append(versions[c.Name], c.Version)
@@ -88,9 +128,10 @@ func (s *stubs) learn(lock []crate) error {
 		key := crateKey{c.Name, c.Version}
 		known := s.crates[key]
 		if known == nil {
-			known = &stub{checksum: c.Checksum, needs: map[string][][]string{}}
+			known = &stub{checksum: c.Checksum, needs: map[string][][]string{}, must: map[string]bool{}, has: map[string]bool{}}
 			s.crates[key] = known
 		}
+		known.locks++
 		needs := map[string][]string{}
 		for _, dependency := range c.Dependencies {
 			fields := strings.Fields(dependency)
@@ -103,17 +144,29 @@ func (s *stubs) learn(lock []crate) error {
 			}
 			needs[fields[0]] = append(needs[fields[0]], found[0])
 		}
+		words := there.words(c.Name)
 		for name, found := range needs {
 			known.needs[name] = append(known.needs[name], found)
+			if words != "" && words == s.asked.words(c.Name) {
+				known.must[name] = true
+			}
 		}
 	}
 	return nil
 }
 
-// readFeatures notes which features the tree's manifests ask of a crate: cargo refuses
-// a dependency that lacks one.
-func (s *stubs) readFeatures(dir string) error {
-	return eachFile(dir, func(name, _ string) error {
+// manifests are what the Cargo.toml files of a tree ask of each crate.
+type manifests struct {
+	features map[string]map[string]bool // by the crate's name
+	entries  map[string][]string        // the dependencies' tables, as text
+}
+
+// words are all that the manifests say of a crate, to be compared.
+func (m manifests) words(name string) string { return strings.Join(m.entries[name], "\n") }
+
+func readManifests(dir string) (manifests, error) {
+	m := manifests{features: map[string]map[string]bool{}, entries: map[string][]string{}}
+	err := eachFile(dir, func(name, _ string) error {
 		if filepath.Base(name) != "Cargo.toml" {
 			return nil
 		}
@@ -121,19 +174,23 @@ func (s *stubs) readFeatures(dir string) error {
 		if err != nil {
 			return err
 		}
-		s.featuresOf(manifest)
+		m.add(manifest)
 		if workspace, ok := manifest["workspace"].(map[string]any); ok {
-			s.featuresOf(workspace)
+			m.add(workspace)
 		}
 		if targets, ok := manifest["target"].(map[string]any); ok {
 			for _, target := range targets {
 				if table, ok := target.(map[string]any); ok {
-					s.featuresOf(table)
+					m.add(table)
 				}
 			}
 		}
 		return nil
 	})
+	for _, entries := range m.entries {
+		slices.Sort(entries)
+	}
+	return m, err
 }
 
 func readManifest(name string) (map[string]any, error) {
@@ -148,13 +205,14 @@ func readManifest(name string) (map[string]any, error) {
 	return manifest, nil
 }
 
-func (s *stubs) featuresOf(table map[string]any) {
+// add notes what a table of dependencies and features asks.
+func (m manifests) add(table map[string]any) {
 	named := map[string]string{} // what the manifest calls a crate -> its name
 	ask := func(name, feature string) {
-		if s.features[name] == nil {
-			s.features[name] = map[string]bool{}
+		if m.features[name] == nil {
+			m.features[name] = map[string]bool{}
 		}
-		s.features[name][feature] = true
+		m.features[name][feature] = true
 	}
 	for _, kind := range []string{"dependencies", "dev-dependencies", "build-dependencies"} {
 		dependencies, ok := table[kind].(map[string]any)
@@ -163,16 +221,16 @@ func (s *stubs) featuresOf(table map[string]any) {
 		}
 		for name, value := range dependencies {
 			named[name] = name
-			dependency, ok := value.(map[string]any)
-			if !ok {
-				continue
+			if dependency, ok := value.(map[string]any); ok {
+				if renamed, ok := dependency["package"].(string); ok {
+					named[name] = renamed
+				}
+				for _, feature := range list(dependency["features"]) {
+					ask(named[name], feature)
+				}
 			}
-			if renamed, ok := dependency["package"].(string); ok {
-				named[name] = renamed
-			}
-			for _, feature := range list(dependency["features"]) {
-				ask(named[name], feature)
-			}
+			// Maps print in the order of their keys.
+			m.entries[named[name]] = append(m.entries[named[name]], fmt.Sprintf("%s %v", kind, value))
 		}
 	}
 	features, ok := table["features"].(map[string]any)
@@ -254,12 +312,15 @@ func safe(name string) string {
 func (s *stubs) manifest(key crateKey, known *stub) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[package]\nname = %q\nversion = %q\n\n[features]\ndefault = []\n", key.name, key.version)
-	for _, feature := range slices.Sorted(maps.Keys(s.features[key.name])) {
+	for _, feature := range slices.Sorted(maps.Keys(s.asked.features[key.name])) {
 		if feature != "default" {
 			fmt.Fprintf(&b, "%q = []\n", feature)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(known.needs)) {
+		if !known.wants(name) {
+			continue
+		}
 		for i, requirement := range requirements(known.needs[name]) {
 			fmt.Fprintf(&b, "\n[dependencies.%q]\npackage = %q\nversion = %q\n", fmt.Sprintf("%s_%d", safe(name), i), name, requirement)
 		}

@@ -7,8 +7,8 @@
 // would fetch packages where that is enough to refuse a broken lockfile, and further
 // where it is not. No script of a project and none of its plugins is run.
 //
-// The yardstick is the base: [Judge.Hold] holds against a result only what the tool
-// does not say of the base too.
+// The yardstick is the base and each head: [Judge.Hold] holds against a result only
+// what the tool does not say of one of them too.
 package opinion
 
 import (
@@ -64,8 +64,9 @@ type checker struct {
 	lock string // a folder with a file of this name may be a project
 	// claims tells whether this tool and no other reads that lockfile. Nil: it does.
 	claims func(lock []byte) bool
-	// modes are the ways to ask, the strictest first. A base that fails one is asked
-	// in the next, so that its own trouble does not hide that of the result.
+	// modes are the ways to ask, the strictest first. A result that fails one only for
+	// what its base or a head has already is asked in the next, so that their trouble
+	// does not hide its own.
 	modes []mode
 	// world: the opinion depends on Subject.World.
 	world bool
@@ -152,21 +153,35 @@ func (j *Judge) Ask(ctx context.Context, p Project, s Subject) Opinion {
 	return j.ask(ctx, c, c.modes[0], p, s)
 }
 
-// Hold asks the project's tool about base and result, and gives what is to be held
-// against the result: its problems less those of the base.
-func (j *Judge) Hold(ctx context.Context, p Project, base, result Subject) Opinion {
+// Hold asks the project's tool about a result, and gives what is to be held against
+// it: its problems less those that the base or a head has already. The heads are asked
+// only where the result and the base leave something to explain.
+func (j *Judge) Hold(ctx context.Context, p Project, base Subject, heads []Subject, result Subject) Opinion {
 	c := find(p.Checker)
 	if c == nil {
 		return Opinion{Tool: p.Checker, Why: "no such tool"}
 	}
 	var held Opinion
-	for i, m := range c.modes {
+	for _, m := range c.modes {
 		of := j.ask(ctx, c, m, p, base)
-		if of.Verdict == Refused && i < len(c.modes)-1 {
-			continue
+		held = j.ask(ctx, c, m, p, result)
+		if held.Verdict == Accepted {
+			return held
 		}
-		held = against(of, j.ask(ctx, c, m, p, result))
-		break
+		held = against(of, held)
+		for _, head := range heads {
+			if held.Verdict != Refused {
+				break
+			}
+			if of := j.ask(ctx, c, m, p, head); of.Verdict == Refused {
+				held = against(of, held)
+			}
+		}
+		if held.Verdict != Accepted {
+			return held
+		}
+		// The tool stopped at somebody else's problem. Where it can be asked so that
+		// it goes on past that, it is.
 	}
 	return held
 }
@@ -179,13 +194,13 @@ func find(name string) *checker {
 	return &checkers[i]
 }
 
-// against takes from the result's problems those of the base.
+// against takes from the result's problems those of the yardstick.
 func against(base, result Opinion) Opinion {
-	if result.Verdict != Refused || base.Verdict != Refused {
-		if base.Verdict == Unable && result.Verdict == Refused {
-			return Opinion{Tool: result.Tool, Why: "of the base: " + base.Why, Output: result.Output}
-		}
+	if result.Verdict != Refused || base.Verdict == Accepted {
 		return result
+	}
+	if base.Verdict == Unable {
+		return Opinion{Tool: result.Tool, Why: "of the base: " + base.Why, Output: result.Output}
 	}
 	result.Problems = slices.DeleteFunc(slices.Clone(result.Problems), func(problem string) bool {
 		return slices.Contains(base.Problems, problem)

@@ -206,13 +206,52 @@ func TestEachToolAcceptsTheBaseAndRefusesItSpoilt(t *testing.T) {
 						t.Fatal(err)
 					}
 					spoilFile(t, filepath.Join(spoilt, filepath.FromSlash(s.dir), filepath.FromSlash(spoil.file)), spoil)
-					got := j.Hold(t.Context(), project, opinion.Subject{Tree: base, World: world}, opinion.Subject{Tree: spoilt, World: world})
+					got := j.Hold(t.Context(), project, opinion.Subject{Tree: base, World: world}, nil, opinion.Subject{Tree: spoilt, World: world})
 					if got.Verdict != opinion.Refused || len(got.Problems) == 0 {
 						t.Errorf("%s %v it: %s\n%s", got.Tool, got.Verdict, got.Why, got.Output)
 					}
 				})
 			}
 		})
+	}
+}
+
+// What the base or a head is refused for is not held against the result; what comes
+// on top is, though npm stops at the first.
+func TestHoldMeasuresByBaseAndHeads(t *testing.T) {
+	j, cases := judge(t)
+	base := mainOf(t, cases, "axiomantic__spellbook__2026-05-01-c8df8d4")
+	project := opinion.Project{Dir: "tests/unit", Checker: "npm"}
+	broken := func(spoils ...spoil) opinion.Subject {
+		tree := filepath.Join(t.TempDir(), "tree")
+		if err := os.CopyFS(tree, os.DirFS(base)); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range spoils {
+			spoilFile(t, filepath.Join(tree, "tests", "unit", s.file), s)
+		}
+		return opinion.Subject{Tree: tree, World: []string{base}}
+	}
+	one := spoil{"one", "package-lock.json", `(?s)    "node_modules/picocolors": \{.*?\n    \},\n`, ""}
+	two := spoil{"two", "package-lock.json", `(?s)    "node_modules/pathe": \{.*?\n    \},\n`, ""}
+	whole := broken()
+	for name, c := range map[string]struct {
+		base   opinion.Subject
+		heads  []opinion.Subject
+		result opinion.Subject
+		want   opinion.Verdict
+	}{
+		"as the base":            {broken(one), nil, broken(one), opinion.Accepted},
+		"more than the base":     {broken(one), nil, broken(one, two), opinion.Refused},
+		"as a head":              {whole, []opinion.Subject{whole, broken(one)}, broken(one), opinion.Accepted},
+		"more than a head":       {whole, []opinion.Subject{broken(one)}, broken(one, two), opinion.Refused},
+		"one of each":            {broken(one), []opinion.Subject{broken(two)}, broken(one, two), opinion.Accepted},
+		"better than the base":   {broken(one), nil, whole, opinion.Accepted},
+		"another than the heads": {whole, []opinion.Subject{broken(one)}, broken(two), opinion.Refused},
+	} {
+		if got := j.Hold(t.Context(), project, c.base, c.heads, c.result); got.Verdict != c.want {
+			t.Errorf("%s: %v, want %v: %q", name, got.Verdict, c.want, got.Problems)
+		}
 	}
 }
 
