@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -219,6 +220,23 @@ func TestAnyClone(t *testing.T) {
 			}
 			return in(r)
 		}},
+		{"working tree configured elsewhere", func(t *testing.T) place {
+			r := gittest.Bait(t)
+			r.Git("config", "core.worktree", t.TempDir())
+			return in(r)
+		}},
+		{"bare by its configuration only", func(t *testing.T) place {
+			r := gittest.Bait(t)
+			r.Git("config", "core.bare", "true")
+			return in(r)
+		}},
+		{"with grafts and replacements, which are not the history", func(t *testing.T) place {
+			r := gittest.Bait(t)
+			main := r.Resolve("main")
+			write(t, filepath.Join(r.GitDir, "info/grafts"), string(main)+"\n")
+			r.Branch("refs/replace/"+string(r.Resolve("bump")), main)
+			return in(r)
+		}},
 		{"SHA-256", func(t *testing.T) place {
 			return in(gittest.BaitIn(t, filepath.Join(t.TempDir(), "long"), "--object-format=sha256"))
 		}},
@@ -343,6 +361,38 @@ func TestTraps(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestConcurrentUse is one for the race detector.
+func TestConcurrentUse(t *testing.T) {
+	r := gittest.Bait(t)
+	main, bump := r.Resolve("main"), r.Resolve("bump")
+	c, s := open(t, r.Dir)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			changes, err := s.Diff(t.Context(), main, bump)
+			if err != nil || len(changes) != 1 {
+				t.Errorf("diff: %v, %v", changes, err)
+				return
+			}
+			ours, errA := s.Blob(t.Context(), changes[0].Old)
+			theirs, errB := s.Blob(t.Context(), changes[0].New)
+			if string(ours) != "1\nmain\n3\n" || string(theirs) != "1\nbump\n3\n" {
+				t.Errorf("read %q and %q, %v, %v", ours, theirs, errA, errB)
+			}
+			if _, n, err := s.MergeFile(t.Context(), ours, nil, theirs); n != 1 || err != nil {
+				t.Errorf("merge: %d, %v", n, err)
+			}
+			if _, clean, err := s.MergeTree(t.Context(), main, bump); clean || err != nil {
+				t.Errorf("merge tree: %v, %v", clean, err)
+			}
+			if refs, err := c.Refs(t.Context()); len(refs) != 2 || err != nil {
+				t.Errorf("refs: %v, %v", refs, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestTidy sees to it that nothing is left behind, neither files nor processes.

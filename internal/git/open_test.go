@@ -74,6 +74,7 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestOpenTellsWhatGitSays(t *testing.T) {
 	for name, config := range map[string]string{
+		"a working tree that is gone":       "[core]\nrepositoryformatversion=0\nworktree=/config/gone\n",
 		"configuration that does not parse": "[core\n",
 		"an extension of the future":        "[core]\nrepositoryformatversion=1\n[extensions]\nteleport=true\n",
 	} {

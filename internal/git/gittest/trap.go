@@ -22,7 +22,7 @@ type Trap struct {
 	fire func(b *bait)
 }
 
-// Attributes, as a .gitattributes file, lead every path to the traps' merge
+// Attributes is a .gitattributes file that leads every path to the traps' merge
 // driver, filter and diff driver.
 const Attributes = "* merge=bait filter=bait diff=bait\n"
 
