@@ -32,16 +32,13 @@ func (p *plan) write(res *Result, base git.ID) error {
 		res.PullRequests = append(res.PullRequests, p.report(h, commits[h]))
 	}
 	res.Files = []File{}
-	for path, f := range p.tree.files {
-		if old := p.base.file(path); f == nil && old == nil {
+	for path, f := range p.tree.Changed() {
+		if old := p.base.File(path); f == nil && old == nil {
 			continue
 		}
 		out := File{Path: path, Format: "unknown", Method: ByText}
-		if f != nil && f.doc != nil {
-			out.Format = f.doc.Format.Name
-		}
-		if f != nil && f.how != "" {
-			out.Method = f.how
+		if f != nil && f.Doc != nil {
+			out.Format, out.Method = f.Doc.Format.Name, BySemantic
 		}
 		res.Files = append(res.Files, out)
 	}
@@ -60,8 +57,8 @@ func (p *plan) importCommits(base git.ID) ([]git.ID, error) {
 	for _, path := range p.changedPaths() {
 		// The versions of one file in a row, so that git stores them as differences.
 		for i, g := range p.joined {
-			before, after := g.before.file(path), g.after.files[path]
-			if _, touched := g.after.files[path]; !touched || before == after {
+			before, after := g.before.File(path), g.after.Changed()[path]
+			if _, touched := g.after.Changed()[path]; !touched || before == after {
 				continue
 			}
 			c := git.FileChange{Path: path, Delete: after == nil}
@@ -69,14 +66,14 @@ func (p *plan) importCommits(base git.ID) ([]git.ID, error) {
 			case after == nil && before == nil:
 				continue
 			case after == nil:
-			case after.id != "":
-				c.Mode, c.ID = after.mode, after.id
+			case after.ID != "":
+				c.Mode, c.ID = after.Mode, after.ID
 			default:
-				text, err := g.after.content(path)
+				text, err := g.after.Content(path)
 				if err != nil {
 					return nil, err
 				}
-				c.Mode = after.mode
+				c.Mode = after.Mode
 				if c.Blob, err = im.Blob(text); err != nil {
 					return nil, err
 				}
@@ -123,7 +120,7 @@ func (p *plan) changedPaths() []string {
 	seen := map[string]bool{}
 	var out []string
 	for _, g := range p.joined {
-		for path := range g.after.files {
+		for path := range g.after.Changed() {
 			if !seen[path] {
 				seen[path] = true
 				out = append(out, path)

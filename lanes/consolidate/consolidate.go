@@ -27,6 +27,7 @@ import (
 	"github.com/bailiff-bot/bailiff/internal/git"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/format"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/tree"
 )
 
 // DefaultInto is the branch that holds the result unless Options say otherwise.
@@ -98,11 +99,13 @@ func Formats() []*lockfile.Format { return format.All() }
 
 // engine is one run.
 type engine struct {
-	*reader
+	*tree.Reader
+	ctx     context.Context //nolint:containedctx // one run
+	formats []*lockfile.Format
 	opts    Options
 	scratch *git.Scratch
 	shallow bool
-	base    *tree
+	base    *tree.Tree
 	trees   map[git.ID][]git.Entry
 	ahead   map[git.ID]git.Commit // what the candidates have and the base has not
 	heads   []*head
@@ -159,16 +162,17 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	formats := format.All()
 	e := &engine{
-		reader: &reader{ctx: ctx, objects: scratch, formats: format.All(), docs: map[docKey]parsed{}},
-		opts:   o, scratch: scratch, shallow: clone.Shallow(),
+		Reader: tree.NewReader(ctx, scratch, formats), ctx: ctx, formats: formats,
+		opts: o, scratch: scratch, shallow: clone.Shallow(),
 		trees: map[git.ID][]git.Entry{}, baseProblems: map[string]map[string]bool{},
 	}
 	entries, err := scratch.Tree(ctx, base.id)
 	if err != nil {
 		return nil, err
 	}
-	e.base = newTree(e.reader, entries)
+	e.base = tree.New(e.Reader, entries)
 	candidates, err := selectCandidates(ctx, scratch, refs, o, e.warn)
 	if err != nil {
 		return nil, err

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/tree"
 )
 
 // A group is a commit to be: one head, or several that only work together.
 type group struct {
 	heads         []*head
-	before, after *tree
+	before, after *tree.Tree
 	soft          []own // what its heads bring, and their ecosystem tolerates
 }
 
@@ -33,7 +34,7 @@ type place struct {
 // what became of the others.
 type plan struct {
 	*engine
-	tree     *tree
+	tree     *tree.Tree
 	joined   []group
 	refused  map[*head]*refusal
 	covered  map[*head]place
@@ -176,7 +177,7 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 	if err != nil {
 		return nil, err
 	}
-	if maps.Equal(p.tree.files, after.files) {
+	if maps.Equal(p.tree.Changed(), after.Changed()) {
 		p.covered[h] = p.already(h)
 		return nil, nil
 	}
@@ -199,7 +200,7 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 	if x, ok := worst(mine); ok {
 		return nil, &refusal{Unsound, "its own file is broken: " + x.String(), evidenceOf(x)}
 	}
-	return nil, p.incompatible(after.locate(left[0]), h)
+	return nil, p.incompatible(after.Locate(left[0]), h)
 }
 
 // worst is a problem of a head by itself that nothing tolerates, the same one each time.
@@ -281,7 +282,7 @@ func (p *plan) problemsOf(g *group) []lockfile.Problem {
 // formats have to say of their files.
 func (p *plan) notes() []string {
 	var out []string
-	changed := slices.Sorted(maps.Keys(p.tree.files))
+	changed := slices.Sorted(maps.Keys(p.tree.Changed()))
 	merged := map[string][]*lockfile.Patch{}
 	for _, g := range p.joined {
 		for _, h := range g.heads {
@@ -301,7 +302,7 @@ func (p *plan) notes() []string {
 	}
 	for _, x := range p.fresh(p.tree, changed) {
 		if h := p.accepted[x.ID()]; h != nil {
-			out = append(out, fmt.Sprintf("%s brings this problem: %s", quoted(h.branch), p.tree.locate(x)))
+			out = append(out, fmt.Sprintf("%s brings this problem: %s", quoted(h.branch), p.tree.Locate(x)))
 		}
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"github.com/bailiff-bot/bailiff/internal/git"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/format"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/tree"
 )
 
 // A delta is what a head did to one file.
@@ -17,7 +18,7 @@ type delta struct {
 	git.Change
 	patch *lockfile.Patch // nil: the file has no format, was added or was deleted
 	head  *lockfile.Doc   // of an added file
-	eol   eol
+	eol   tree.EOL
 }
 
 func (d *delta) format() *lockfile.Format {
@@ -44,12 +45,12 @@ func (d *delta) stage() int {
 
 // step merges what one head did into a tree. The error is a *refusal when the
 // head cannot join; any other error ends the run.
-func (e *engine) step(was *tree, h *head) (*tree, error) {
-	now := was.child()
+func (e *engine) step(was *tree.Tree, h *head) (*tree.Tree, error) {
+	now := was.Child()
 	folders := map[string][]*delta{}
 	for _, d := range h.deltas {
 		if d.format() == nil {
-			if list, ok := was.vendorList(d.Path); ok {
+			if list, ok := vendorList(was, d.Path); ok {
 				folders[list] = append(folders[list], d)
 				continue
 			}
@@ -59,7 +60,7 @@ func (e *engine) step(was *tree, h *head) (*tree, error) {
 			return nil, err
 		}
 		if f != nil {
-			now.files[d.Path] = f.file
+			now.Set(d.Path, f.file)
 		}
 	}
 	for _, d := range h.deltas {
@@ -69,25 +70,25 @@ func (e *engine) step(was *tree, h *head) (*tree, error) {
 }
 
 // settle mends a merged file by those beside it, now that all are merged.
-func settle(was, now *tree, d *delta) {
-	f := now.files[d.Path]
+func settle(was, now *tree.Tree, d *delta) {
+	f := now.Changed()[d.Path]
 	if f == nil || d.patch == nil || d.format().Settle == nil {
 		return
 	}
-	doc, style, err := now.parsed(d.Path)
+	doc, style, err := now.Parsed(d.Path)
 	if err != nil || doc == nil || doc.Format != d.format() {
 		return
 	}
 	if settled := doc.Format.Settle(doc, d.patch, was, now); !lockfile.Equal(settled, doc) {
-		now.files[d.Path] = &file{mode: f.mode, doc: settled, eol: style, how: BySemantic}
+		now.Set(d.Path, &tree.File{Mode: f.Mode, Doc: settled, EOL: style})
 	}
 }
 
 // change is the new state of one file; a nil file is a deleted one.
-type change struct{ file *file }
+type change struct{ file *tree.File }
 
-func (e *engine) merge(was, now *tree, d *delta) (*change, error) {
-	cur := now.file(d.Path)
+func (e *engine) merge(was, now *tree.Tree, d *delta) (*change, error) {
+	cur := now.File(d.Path)
 	switch {
 	case same(cur, d.NewMode, d.New):
 		return nil, nil
@@ -97,12 +98,12 @@ func (e *engine) merge(was, now *tree, d *delta) (*change, error) {
 		return nil, nil
 	case cur == nil:
 		return nil, &refusal{Gone, d.Path + " is not in the base any more", Evidence{File: d.Path}}
-	case !cur.mode.IsRegular() || d.New != "" && !d.NewMode.IsRegular():
+	case !cur.Mode.IsRegular() || d.New != "" && !d.NewMode.IsRegular():
 		return nil, &refusal{NotAFile, d.Path + " is a symbolic link or a submodule on one side", Evidence{File: d.Path}}
 	case d.New == "":
 		return nil, &refusal{TextConflict, d.Path + " is deleted here and changed elsewhere", Evidence{File: d.Path}}
 	}
-	mode := cur.mode
+	mode := cur.Mode
 	if d.OldMode != git.ModeNone && mode == d.OldMode {
 		mode = d.NewMode
 	}
@@ -118,11 +119,11 @@ func (e *engine) merge(was, now *tree, d *delta) (*change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f == cur && mode == cur.mode {
+	if f == cur && mode == cur.Mode {
 		return nil, nil
 	}
 	c := *f
-	c.mode = mode
+	c.Mode = mode
 	return &change{&c}, nil
 }
 
@@ -132,11 +133,11 @@ func (e *engine) keeps(d *delta) bool {
 	return d.patch != nil && d.patch.Fork.Format.Keep != nil && e.shared[d.Path] > 1
 }
 
-func same(f *file, mode git.Mode, id git.ID) bool {
+func same(f *tree.File, mode git.Mode, id git.ID) bool {
 	if f == nil {
 		return id == ""
 	}
-	return f.id != "" && f.id == id && f.mode == mode
+	return f.ID != "" && f.ID == id && f.Mode == mode
 }
 
 // taken is a file whole as the head has it: nobody else changed it.
@@ -144,23 +145,23 @@ func taken(d *delta) *change {
 	if d.New == "" {
 		return &change{}
 	}
-	f := &file{mode: d.NewMode, id: d.New, eol: d.eol, how: ByText}
+	f := &tree.File{Mode: d.NewMode, ID: d.New, EOL: d.eol}
 	switch {
 	case d.patch != nil:
-		f.doc, f.how = d.patch.Head(), BySemantic
+		f.Doc = d.patch.Head()
 	case d.head != nil:
-		f.doc, f.how = d.head, BySemantic
+		f.Doc = d.head
 	}
 	return &change{f}
 }
 
 // mergeDoc merges by meaning. Nil without error: no format knows the file.
-func (e *engine) mergeDoc(was, now *tree, d *delta, cur *file) (*file, error) {
+func (e *engine) mergeDoc(was, now *tree.Tree, d *delta, cur *tree.File) (*tree.File, error) {
 	fm := d.format()
 	if fm == nil {
 		return nil, nil
 	}
-	ours, style, err := now.parsed(d.Path)
+	ours, style, err := now.Parsed(d.Path)
 	if err != nil || ours == nil {
 		return nil, nil //nolint:nilerr // the base's own file is broken: merged as text, and reported with the base
 	}
@@ -180,7 +181,7 @@ func (e *engine) mergeDoc(was, now *tree, d *delta, cur *file) (*file, error) {
 	if lockfile.Equal(ours, doc) {
 		return cur, nil
 	}
-	return &file{doc: doc, eol: style, how: BySemantic}, nil
+	return &tree.File{Doc: doc, EOL: style}, nil
 }
 
 func conflictRefusal(path string, conflicts []lockfile.Conflict) *refusal {
@@ -209,28 +210,28 @@ func short(s string) string {
 }
 
 // mergeText merges a whole file as git would.
-func (e *engine) mergeText(now *tree, d *delta, cur *file) (*file, error) {
+func (e *engine) mergeText(now *tree.Tree, d *delta, cur *tree.File) (*tree.File, error) {
 	if format.Derived(d.Path) {
 		return nil, &refusal{DerivedConflict, d.Path + " is built from something else, and two pull requests change it: half of each would be wrong", Evidence{File: d.Path}}
 	}
-	ours, err := now.content(d.Path)
+	ours, err := now.Content(d.Path)
 	if err != nil {
 		return nil, err
 	}
 	var base []byte
 	if d.Old != "" {
-		if base, err = e.objects.Blob(e.ctx, d.Old); err != nil {
+		if base, err = e.scratch.Blob(e.ctx, d.Old); err != nil {
 			return nil, err
 		}
 	}
-	theirs, err := e.objects.Blob(e.ctx, d.New)
+	theirs, err := e.scratch.Blob(e.ctx, d.New)
 	if err != nil {
 		return nil, err
 	}
 	if bytes.Equal(ours, theirs) {
 		return cur, nil
 	}
-	merged, conflicts, err := e.objects.MergeFile(e.ctx, ours, base, theirs)
+	merged, conflicts, err := e.scratch.MergeFile(e.ctx, ours, base, theirs)
 	if err != nil {
 		return nil, err
 	}
@@ -240,13 +241,13 @@ func (e *engine) mergeText(now *tree, d *delta, cur *file) (*file, error) {
 	if conflicts > 0 {
 		return nil, &refusal{TextConflict, d.Path + " is changed here and by others in the same place, and it is of no format that Bailiff merges by meaning", Evidence{File: d.Path}}
 	}
-	f := &file{raw: merged, how: ByText}
-	if _, _, err := now.parsed(d.Path); err != nil {
+	f := &tree.File{Raw: merged}
+	if _, _, err := now.Parsed(d.Path); err != nil {
 		return f, nil //nolint:nilerr // it was broken before; nothing is lost
 	}
-	probe := now.child()
-	probe.files[d.Path] = &file{mode: cur.mode, raw: merged}
-	if _, _, err := probe.parsed(d.Path); err != nil {
+	probe := now.Child()
+	probe.Set(d.Path, &tree.File{Mode: cur.Mode, Raw: merged})
+	if _, _, err := probe.Parsed(d.Path); err != nil {
 		return nil, &refusal{TextConflict, err.Error() + " after a merge as text", Evidence{File: d.Path}}
 	}
 	return f, nil

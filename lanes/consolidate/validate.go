@@ -1,79 +1,16 @@
 package consolidate
 
 import (
-	"path"
-	"strings"
-
-	"github.com/bailiff-bot/bailiff/lanes/consolidate/format"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/tree"
 )
-
-// concerned are the files to check after some changed: themselves, and the
-// lockfiles that speak of them, which stand beside or above.
-func (t *tree) concerned(changed []string) []string {
-	seen := map[string]bool{}
-	var out []string
-	add := func(p string) {
-		if !seen[p] {
-			seen[p] = true
-			out = append(out, p)
-		}
-	}
-	for _, p := range changed {
-		f := format.Of(t.formats, p, nil)
-		if f == nil {
-			continue
-		}
-		add(p)
-		dir := path.Dir(p)
-		for _, q := range t.Paths() {
-			g := format.Of(t.formats, q, nil)
-			if g.Ecosystem == f.Ecosystem && (within(dir, path.Dir(q)) || path.Dir(q) == path.Join(dir, "vendor") || t.reads(q, p)) {
-				add(q)
-			}
-		}
-	}
-	return out
-}
-
-// reads reports whether a file has to be checked when another one changes.
-func (t *tree) reads(q, changed string) bool {
-	if format.Of(t.formats, q, nil).Reads == nil {
-		return false
-	}
-	d := t.Doc(q)
-	return d != nil && d.Format.Reads != nil && d.Format.Reads(d, changed)
-}
-
-func within(dir, above string) bool {
-	return above == "." || dir == above || strings.HasPrefix(dir, above+"/")
-}
-
-// problems checks files of a tree.
-func (t *tree) problems(paths []string) []lockfile.Problem {
-	var out []lockfile.Problem
-	for _, p := range paths {
-		d, _, err := t.parsed(p)
-		if err != nil {
-			out = append(out, lockfile.Problem{Code: lockfile.Unparsable, Path: p, Detail: err.Error()})
-			continue
-		}
-		if f := t.file(p); d == nil && f != nil && f.mode.IsRegular() {
-			out = append(out, lockfile.Problem{Code: lockfile.Unparsable, Path: p, Detail: "it is of no version that Bailiff reads"})
-		}
-		if d != nil && d.Format.Check != nil {
-			out = append(out, d.Format.Check(d, t)...)
-		}
-	}
-	return out
-}
 
 // tolerated are the problems that the base has, by ID.
 func (e *engine) tolerated(p string) map[string]bool {
 	ids, ok := e.baseProblems[p]
 	if !ok {
 		ids = map[string]bool{}
-		for _, x := range e.base.problems([]string{p}) {
+		for _, x := range e.base.Problems([]string{p}) {
 			ids[x.ID()] = true
 			if !x.Soft {
 				e.warnProblem("the base has this problem already", e.base, x)
@@ -85,10 +22,10 @@ func (e *engine) tolerated(p string) map[string]bool {
 }
 
 // fresh are the problems of a tree that the base does not have.
-func (e *engine) fresh(t *tree, changed []string) []lockfile.Problem {
+func (e *engine) fresh(t *tree.Tree, changed []string) []lockfile.Problem {
 	var out []lockfile.Problem
-	for _, p := range t.concerned(changed) {
-		for _, x := range t.problems([]string{p}) {
+	for _, p := range t.Concerned(changed) {
+		for _, x := range t.Problems([]string{p}) {
 			id := x.ID()
 			if e.tolerated(p)[id] || x.Soft && x.Code == lockfile.Orphan {
 				continue
@@ -108,20 +45,20 @@ func (e *engine) ownProblems(h *head) (map[string]lockfile.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	fork := newTree(e.reader, entries)
-	alone := fork.child()
+	fork := tree.New(e.Reader, entries)
+	alone := fork.Child()
 	for _, d := range h.deltas {
-		alone.files[d.Path] = taken(d).file
+		alone.Set(d.Path, taken(d).file)
 	}
 	changed := h.paths()
 	before := map[string]bool{}
-	for _, x := range fork.problems(fork.concerned(changed)) {
+	for _, x := range fork.Problems(fork.Concerned(changed)) {
 		before[x.ID()] = true
 	}
 	h.own, h.ownDone = map[string]lockfile.Problem{}, true
-	for _, x := range alone.problems(alone.concerned(changed)) {
+	for _, x := range alone.Problems(alone.Concerned(changed)) {
 		if !before[x.ID()] {
-			h.own[x.ID()] = alone.locate(x)
+			h.own[x.ID()] = alone.Locate(x)
 		}
 	}
 	return h.own, nil
@@ -137,7 +74,7 @@ func (h *head) paths() []string {
 
 // regressions are what a merge must never do to a head's files: lower what the
 // head did not lower, or lose what it brings.
-func regressions(before, after *tree, h *head) []lockfile.Problem {
+func regressions(before, after *tree.Tree, h *head) []lockfile.Problem {
 	var out []lockfile.Problem
 	for _, d := range h.deltas {
 		was, now := before.Doc(d.Path), after.Doc(d.Path)
@@ -183,7 +120,7 @@ func lower(f *lockfile.Format, a, b *lockfile.Node) bool {
 // arrived reports whether an update's files hold its dependency at the update's
 // version or higher, each at its own: one file may name a commit, another a tag.
 // What was dropped before the head came has nowhere to arrive.
-func (u *update) arrived(before, after *tree) (lockfile.Problem, bool) {
+func (u *update) arrived(before, after *tree.Tree) (lockfile.Problem, bool) {
 	for _, b := range u.brings {
 		d := after.Doc(b.path)
 		if d == nil || d.Format != u.format || b.now.Version == "" || d.Node(b.now.Key) != nil {
@@ -207,20 +144,6 @@ func named(d *lockfile.Doc, name string) bool {
 	return found
 }
 
-// locate adds the line that a problem is at.
-func (t *tree) locate(p lockfile.Problem) lockfile.Problem {
-	text, ok := t.Read(p.Path)
-	if !ok || p.Line > 0 {
-		return p
-	}
-	for _, needle := range []string{`"` + p.Key + `"`, p.Key, p.Name} {
-		if p.Line = lockfile.Line(text, needle); needle != `""` && p.Line > 0 {
-			break
-		}
-	}
-	return p
-}
-
-func (e *engine) warnProblem(why string, t *tree, p lockfile.Problem) {
-	e.warn("%s: %s", why, t.locate(p))
+func (e *engine) warnProblem(why string, t *tree.Tree, p lockfile.Problem) {
+	e.warn("%s: %s", why, t.Locate(p))
 }

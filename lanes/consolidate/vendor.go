@@ -8,11 +8,12 @@ import (
 	"github.com/bailiff-bot/bailiff/internal/git"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/golang"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/tree"
 )
 
 // vendorList is the vendor/modules.txt of the folder that a path is in, if the
 // tree has one.
-func (t *tree) vendorList(path string) (string, bool) {
+func vendorList(t *tree.Tree, path string) (string, bool) {
 	for rest, dir := path, ""; ; {
 		before, after, ok := strings.Cut(rest, "/")
 		if !ok {
@@ -21,7 +22,7 @@ func (t *tree) vendorList(path string) (string, bool) {
 		dir += before + "/"
 		if before == "vendor" {
 			list := dir + "modules.txt"
-			if t.file(list) != nil {
+			if t.File(list) != nil {
 				return list, true
 			}
 		}
@@ -31,7 +32,7 @@ func (t *tree) vendorList(path string) (string, bool) {
 
 // vendored merges what a head did to vendored files, when their list is merged
 // already: each module's folder comes whole from one side.
-func (e *engine) vendored(was, now *tree, h *head, deltas map[string][]*delta) error {
+func (e *engine) vendored(was, now *tree.Tree, h *head, deltas map[string][]*delta) error {
 	for _, list := range slices.Sorted(maps.Keys(deltas)) {
 		ds := deltas[list]
 		fork, theirs := now.Doc(list), now.Doc(list)
@@ -68,16 +69,17 @@ func (e *engine) vendored(was, now *tree, h *head, deltas map[string][]*delta) e
 }
 
 // takeFolder makes a module's folder what it is in the head.
-func (e *engine) takeFolder(now *tree, h *head, v *golang.Vendor, f golang.Folder, deltas map[string]*delta) error {
+func (e *engine) takeFolder(now *tree.Tree, h *head, v *golang.Vendor, f golang.Folder, deltas map[string]*delta) error {
 	entries, err := e.entries(h.fork)
 	if err != nil {
 		return err
 	}
 	inFolder := func(p string) bool { return strings.HasPrefix(p, f.Dir+"/") && v.Module(p) == f.Module }
-	want := map[string]*file{}
+	want := map[string]*tree.File{}
+	var gone []string
 	for _, x := range entries {
 		if inFolder(x.Path) && deltas[x.Path] == nil {
-			want[x.Path] = &file{mode: x.Mode, id: x.ID, how: ByText}
+			want[x.Path] = &tree.File{Mode: x.Mode, ID: x.ID}
 		}
 	}
 	for _, p := range f.Paths {
@@ -85,19 +87,17 @@ func (e *engine) takeFolder(now *tree, h *head, v *golang.Vendor, f golang.Folde
 			want[p] = c.file
 		}
 	}
-	for p := range now.base {
+	now.Files(func(p string) {
 		if inFolder(p) && want[p] == nil {
-			now.files[p] = nil
+			gone = append(gone, p)
 		}
-	}
-	for p := range now.files {
-		if inFolder(p) && want[p] == nil {
-			now.files[p] = nil
-		}
+	})
+	for _, p := range gone {
+		now.Set(p, nil)
 	}
 	for p, x := range want {
-		if !same(now.file(p), x.mode, x.id) {
-			now.files[p] = x
+		if !same(now.File(p), x.Mode, x.ID) {
+			now.Set(p, x)
 		}
 	}
 	return nil
@@ -117,10 +117,10 @@ func (e *engine) entries(commit git.ID) ([]git.Entry, error) {
 
 // vendorProblems are imports of vendored packages that are not there, and that
 // the base has.
-func (e *engine) vendorProblems(t *tree, changed []string) []lockfile.Problem {
+func (e *engine) vendorProblems(t *tree.Tree, changed []string) []lockfile.Problem {
 	byList := map[string][]string{}
 	for _, p := range changed {
-		if list, ok := t.vendorList(p); ok {
+		if list, ok := vendorList(t, p); ok {
 			byList[list] = append(byList[list], p)
 		}
 	}
