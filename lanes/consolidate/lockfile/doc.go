@@ -272,8 +272,8 @@ func (d *Doc) Delete(key string) {
 	}
 }
 
-// deleteAll removes nodes in one pass.
-func (d *Doc) deleteAll(keys map[string]bool) {
+// DeleteAll removes nodes in one pass.
+func (d *Doc) DeleteAll(keys map[string]bool) {
 	if len(keys) == 0 {
 		return
 	}

@@ -73,7 +73,7 @@ func (p *Patch) Head() *Doc {
 			d.Set(c.After, c.Behind)
 		}
 	}
-	d.deleteAll(gone)
+	d.DeleteAll(gone)
 	return d
 }
 
@@ -133,7 +133,7 @@ func Apply(ours *Doc, p *Patch, was, tree Tree, keep bool) (*Doc, []Conflict) {
 	for _, c := range m.Patch.Changes {
 		m.change(c, gone)
 	}
-	m.Doc.deleteAll(gone)
+	m.Doc.DeleteAll(gone)
 	if len(m.Conflicts) > 0 {
 		return nil, m.Conflicts
 	}
@@ -345,7 +345,7 @@ func (m *Merge) prune() {
 		}
 		gone[k] = true
 	}
-	m.deleteAll(gone)
+	m.DeleteAll(gone)
 }
 
 func text(n *Node) string {

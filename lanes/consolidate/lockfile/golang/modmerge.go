@@ -154,9 +154,9 @@ func settleMod(d *lockfile.Doc, p *lockfile.Patch, was, now lockfile.Tree) *lock
 	}
 	high := overtaken(d, sums)
 	if mod, sums := was.Doc(d.Path), was.Doc(file); mod != nil && sums != nil {
-		asked := requires(mod)
+		asked, asks := requires(mod), requires(d)
 		for name, v := range overtaken(mod, sums) {
-			if high[name] == v && asked[name] == requires(d)[name] {
+			if high[name] == v && asked[name] == asks[name] {
 				delete(high, name) // not this head's
 			}
 		}
@@ -171,15 +171,17 @@ func settleMod(d *lockfile.Doc, p *lockfile.Patch, was, now lockfile.Tree) *lock
 		}
 	}
 	out := d.Clone()
+	gone := map[string]bool{}
 	for name, v := range high {
 		key := "require " + name
 		switch n := out.Node(key); {
 		case sums.Node(name+" "+v) != nil:
 			out.Set(withVersion(n, v), "")
 		case dropped[key] == n.Version: // no other update moves it
-			out.Delete(key)
+			gone[key] = true
 		}
 	}
+	out.DeleteAll(gone)
 	dropEmpty(out, d)
 	return out
 }
@@ -195,15 +197,13 @@ func withVersion(n *lockfile.Node, version string) *lockfile.Node {
 // dropEmpty removes blocks that have lost their last line.
 func dropEmpty(d, before *lockfile.Doc) {
 	now, was := parents(d), parents(before)
-	var empty []string
+	empty := map[string]bool{}
 	d.Nodes(func(n *lockfile.Node) {
 		if _, ok := n.Data.(*block); ok && now[n.Key] == 0 && was[n.Key] > 0 {
-			empty = append(empty, n.Key)
+			empty[n.Key] = true
 		}
 	})
-	for _, k := range empty {
-		d.Delete(k)
-	}
+	d.DeleteAll(empty)
 }
 
 func parents(d *lockfile.Doc) map[string]int {

@@ -132,19 +132,17 @@ func finishSum(m *lockfile.Merge) {
 	for _, r := range replaces(mod) {
 		standIns[r] = true
 	}
-	var low []string
+	low := map[string]bool{}
 	m.Nodes(func(n *lockfile.Node) {
 		h := hashOf(n)
 		if !moved[h.path] || h.mod || standIns[module.Version{Path: h.path, Version: h.version}] {
 			return
 		}
 		if c, ok := Compare(h.version, asks[h.path]); ok && c < 0 {
-			low = append(low, n.Key)
+			low[n.Key] = true
 		}
 	})
-	for _, k := range low {
-		m.Delete(k)
-	}
+	m.DeleteAll(low)
 }
 
 func notesSum(d *lockfile.Doc, merged []*lockfile.Patch) []string {
@@ -154,10 +152,9 @@ func notesSum(d *lockfile.Doc, merged []*lockfile.Patch) []string {
 	}
 	var names []string
 	for _, n := range kept {
-		if !slices.Contains(names, n.Name) {
-			names = append(names, n.Name)
-		}
+		names = append(names, n.Name)
 	}
+	names = slices.Compact(names)
 	return []string{fmt.Sprintf("not tidied: it keeps hashes that one update removes and another may need (%s); go mod tidy tells", some(names))}
 }
 

@@ -250,13 +250,11 @@ func decideVendored(before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) 
 
 // added are packages that one side added and the other side lacks.
 func added(list, before, other []string) []string {
-	var out []string
-	for _, p := range list {
-		if !slices.Contains(before, p) && !slices.Contains(other, p) {
-			out = append(out, p)
-		}
+	known := map[string]bool{}
+	for _, p := range slices.Concat(before, other) {
+		known[p] = true
 	}
-	return out
+	return slices.DeleteFunc(slices.Clone(list), func(p string) bool { return known[p] })
 }
 
 func mergedPackages(a, b []string) []string {
