@@ -10,6 +10,7 @@ import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/docker"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/golang"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/pnpm"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yarn"
 )
 
@@ -22,6 +23,7 @@ func All() []*lockfile.Format {
 		docker.Formats(),
 		yarn.Formats(),
 		golang.Formats(),
+		pnpm.Formats(),
 	)
 }
 
