@@ -49,6 +49,7 @@ func parseWorkspace(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
 			return nil, err
 		}
 	}
+	syn.unsorted = unsorted(doc)
 	return doc, nil
 }
 
