@@ -1,0 +1,92 @@
+-- admit: -> scheduled | ready. One delivery and every task it asks for.
+-- A delivery seen before, or a slot not later than the last, changes nothing.
+-- A trigger with the key of a task that never started joins that task.
+-- KEYS  meta task body open trig sched ready line front shown group place tenant ring fast by wake cron <seen>
+-- ARGV  tenant once nonce keep(ms) slot at(ms) most
+--       then for each task: id(random part) group serial kind pri key quiet(ms) ceiling(ms) attempts payload
+-- Answers ok how list: how is new, again (the answer to this very call was lost) or seen; list is "c:id" (created) and "j:id" (joined).
+
+local old = call('GET', SEEN)
+if old then
+  local n, list = string.match(old, '^([^|]*)|(.*)$')
+  return {'ok', n == nonce and 'again' or 'seen', list or ''}
+end
+if slot ~= '' then
+  local last = tonumber(call('HGET', CRON, tenant .. '|' .. slot) or 0)
+  if last >= tonumber(at) then return {'ok', 'seen', ''} end
+end
+
+-- ten characters of Crockford's base 32, as a ULID starts
+local function stamp(ms)
+  local s = ''
+  for _ = 1, 10 do
+    local d = ms % 32
+    s = string.sub('0123456789abcdefghjkmnpqrstvwxyz', d + 1, d + 1) .. s
+    ms = math.floor(ms / 32)
+  end
+  return s
+end
+
+-- The first write reserves memory: a full Redis refuses it, and all the rest.
+call('SET', SEEN, nonce .. '|', 'PX', keep)
+if slot ~= '' then call('HSET', CRON, tenant .. '|' .. slot, at) end
+
+local list = {}
+for i = 8, #ARGV, 10 do
+  local random, group, serial, kind, pri, key = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
+  local quiet, ceiling, attempts, payload = tonumber(ARGV[i + 6]), tonumber(ARGV[i + 7]), tonumber(ARGV[i + 8]), ARGV[i + 9]
+  local h
+  if key ~= '' then
+    local id = call('HGET', OPEN, tenant .. '|' .. key)
+    h = id and load(id)
+    if h and (h.token or h.n >= tonumber(most) or (h.state ~= 'ready' and h.state ~= 'scheduled')) then h = nil end
+  end
+  if h then
+    h.n = h.n + 1
+    call('HSET', TRIG, h.id .. '|' .. h.n, now .. '|' .. once .. '|' .. payload)
+    if h.state == 'scheduled' then
+      if pri < h.pri then h.pri = pri end
+      h.due = math.min(now + quiet, h.ceil)
+      if h.due <= now then
+        call('ZREM', SCHED, h.id)
+        enter(h)
+      else
+        call('ZADD', SCHED, h.due, h.id)
+      end
+    elseif pri < h.pri then
+      leave(h)
+      h.pri = pri
+      local since = h.ready
+      enter(h)
+      h.ready = since
+      call('ZADD', READY, since, h.id)
+    end
+    save(h)
+    list[#list + 1] = 'j:' .. h.id
+  else
+    local id = 't_' .. stamp(now) .. random
+    h = {
+      v = VERSION, id = id, tenant = tenant, group = group, serial = serial ~= '' and serial or id, kind = kind,
+      pri = pri, max = attempts, attempt = 0, lost = 0, n = 1, once = once, created = now,
+    }
+    if key ~= '' then
+      h.key = key
+      call('HSET', OPEN, tenant .. '|' .. key, id)
+    end
+    call('HSET', BODY, id, payload)
+    call('ZADD', BY, 0, '*|' .. id, 0, 'g' .. group .. '|' .. id, 0, 'k' .. kind .. '|' .. id)
+    h.ceil = now + ceiling
+    if quiet > 0 then
+      h.state, h.due = 'scheduled', now + math.min(quiet, ceiling)
+      call('ZADD', SCHED, h.due, id)
+    else
+      enter(h)
+    end
+    save(h)
+    list[#list + 1] = 'c:' .. id
+  end
+end
+local answer = table.concat(list, ' ')
+call('SET', SEEN, nonce .. '|' .. answer, 'PX', keep)
+close()
+return {'ok', 'new', answer}

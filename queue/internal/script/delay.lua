@@ -1,0 +1,27 @@
+-- delay: running -> scheduled | ready | dead. Retry uses an attempt, and the last
+-- one makes the task dead; snooze and release use none.
+-- KEYS  meta task body sched ready line front shown group place tenant ring fast lease wait done dead wake
+-- ARGV  id token mode(retry snooze release) delay(ms) reason keep(ms, done) keepdead(ms)
+-- Answers ok state | settled id state | lost.
+
+local h, no = held(id, token)
+if not h then return no end
+free(h)
+if mode ~= 'release' then h.reason, h.lost = reason, 0 end
+if mode == 'retry' then h.attempt = h.attempt + 1 end
+if h.cancel then
+  finish(h, 'done', tonumber(keep))
+elseif mode == 'retry' and h.attempt >= h.max then
+  finish(h, 'dead', tonumber(keepdead))
+else
+  unwait(h)
+  if tonumber(delay) > 0 then
+    h.state, h.due, h.woken = 'scheduled', now + tonumber(delay), nil
+    call('ZADD', SCHED, h.due, id)
+  else
+    enter(h)
+  end
+  save(h)
+end
+close()
+return {'ok', h.state}

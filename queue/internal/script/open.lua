@@ -1,0 +1,32 @@
+-- open: claims the shard for this queue, or says whose it is.
+-- Writes nothing unless every key of the shard is absent or of its own type.
+-- KEYS  meta task body open trig sched ready line front shown group place tenant ring fast lease park wait done dead by wake cron gone
+-- ARGV  version shards cap
+-- Answers ok | foreign key type | newer version | shards stored.
+-- NOLIB
+
+local call = redis.call
+local want = {
+  meta = 'hash', task = 'hash', body = 'hash', open = 'hash', trig = 'hash', front = 'hash',
+  place = 'hash', tenant = 'hash', cron = 'hash', wake = 'list', gone = 'set',
+}
+local found = false
+for i, key in ipairs(KEYS) do
+  local t = call('TYPE', key)
+  t = t.ok or t
+  if t ~= 'none' then
+    found = true
+    if t ~= (want[string.match(key, '[^:]*$')] or 'zset') then return {'foreign', key, t} end
+  end
+end
+local m = call('HMGET', META, 'app', 'v', 'shards')
+if not m[1] and found then return {'foreign', META, 'without the mark of this queue'} end
+if m[1] and m[1] ~= 'bailiff-queue' then return {'foreign', META, m[1]} end
+if m[2] and tonumber(m[2]) > tonumber(version) then return {'newer', '', m[2]} end
+if m[3] and m[3] ~= shards then
+  local open = 0
+  for _, key in ipairs({SCHED, READY, LEASE, PARK}) do open = open + call('ZCARD', key) end
+  if open > 0 then return {'shards', m[3], tostring(open)} end
+end
+call('HSET', META, 'app', 'bailiff-queue', 'v', version, 'shards', shards, 'cap', cap)
+return {'ok'}
