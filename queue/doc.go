@@ -58,11 +58,10 @@
 //	open   hash   tenant|key -> the task that triggers of this key join
 //	seen:… string a delivery, with the answer it got; expires
 //	cron   hash   tenant|schedule -> the last slot admitted
-//	line   zset   tenant|group|serial|priority|ID: every ready task
-//	front  hash   line -> its shown task, or *ID of the running one
-//	shown  zset   tenant|group|priority|ID: the first of each line that can start
-//	group  zset   tenant|priority|turn|group: groups with a shown task
-//	place  hash   tenant|group -> priority|turn
+//	line   zset   tenant|group|serial|priority|ID: ready tasks behind the first
+//	front  hash   line -> priority|tag|ID of its first task, or *ID of the running one
+//	shown  zset   tenant|priority|tag|ID: every task that can start
+//	place  hash   tenant|priority -> tag last served; tenant|group|priority -> tag last given
 //	ring   zset   tenants that can start a task, by turn; fast: the urgent ones
 //	tenant hash   run|T, cap|T, pause|T
 //	ready  zset   ID by the time it became ready

@@ -190,19 +190,50 @@ func (l *Lease) End(ctx context.Context, o Outcome) (State, error) {
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), l.q.opt.Outage)
 	defer stop()
+	if script == "finish" {
+		got, errs := l.q.finish(ctx, l.shard, [][]any{args})
+		return got[0], errs[0]
+	}
+	reply, err := l.q.persist(ctx, l.shard, l.Task.ID, script, args)
+	if err == nil {
+		return State(text(reply[0])), nil
+	}
+	if len(reply) > 2 && text(reply[0]) == "settled" {
+		return State(text(reply[2])), nil // by this lease: the answer had been lost
+	}
+	return "", err
+}
+
+// persist calls a script until it answers or ctx ends: through an outage.
+func (q *Queue) persist(ctx context.Context, shard int, id ID, script string, args []any) ([]any, error) {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		reply, err := l.q.call(ctx, "end", l.shard, l.Task.ID, script, nil, args...)
-		if err == nil {
-			return State(text(reply[0])), nil
-		}
-		if len(reply) > 2 && text(reply[0]) == "settled" {
-			return State(text(reply[2])), nil // by this lease: the answer had been lost
-		}
+		reply, err := q.call(ctx, "end", shard, id, script, nil, args...)
 		var e *Error
-		if !errors.As(err, &e) || !e.Temporary() || !wait(ctx, l.q.jitter(pause)) {
-			return "", err
+		if err == nil || !errors.As(err, &e) || !e.Temporary() || !wait(ctx, q.jitter(pause)) {
+			return reply, err
 		}
 	}
+}
+
+// finish ends several runs of a shard in one call; args are their settlements.
+func (q *Queue) finish(ctx context.Context, shard int, args [][]any) ([]State, []error) {
+	states, errs := make([]State, len(args)), make([]error, len(args))
+	var all []any
+	for _, a := range args {
+		all = append(all, a...)
+	}
+	reply, err := q.persist(ctx, shard, "", "finish", all)
+	for i := range args {
+		switch {
+		case err != nil:
+			errs[i] = err
+		case text(reply[2*i]) == "":
+			errs[i] = refusal("end", ID(text(args[i][0])), []any{reply[2*i+1]})
+		default:
+			states[i] = State(text(reply[2*i]))
+		}
+	}
+	return states, errs
 }
 
 // settlement chooses the script for an outcome.

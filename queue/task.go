@@ -122,20 +122,19 @@ func (m ms) time() time.Time {
 
 // decodeHead reads a head; a newer or unreadable one is a typed error.
 func decodeHead(op string, id ID, s string) (head, error) {
+	var h head
+	err := json.Unmarshal([]byte(s), &h)
+	if err == nil && h.V > 0 && h.V <= version {
+		return h, nil
+	}
+	// a newer record may have other types, but its version is a number
 	var v struct {
 		V float64 `json:"v"`
 	}
-	if err := json.Unmarshal([]byte(s), &v); err != nil || v.V == 0 {
-		return head{}, &Error{Kind: Corrupt, Op: op, Task: id, Text: answers["corrupt"].text, Err: err}
-	}
-	if v.V > version {
+	if json.Unmarshal([]byte(s), &v) == nil && v.V > version {
 		return head{}, &Error{Kind: Newer, Op: op, Task: id, Text: answers["newer"].text}
 	}
-	var h head
-	if err := json.Unmarshal([]byte(s), &h); err != nil {
-		return head{}, &Error{Kind: Corrupt, Op: op, Task: id, Text: answers["corrupt"].text, Err: err}
-	}
-	return h, nil
+	return head{}, &Error{Kind: Corrupt, Op: op, Task: id, Text: answers["corrupt"].text, Err: err}
 }
 
 func (h head) task() Task {

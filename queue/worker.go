@@ -59,6 +59,7 @@ type crew struct {
 	base     context.Context // of the handlers
 	mu       sync.Mutex
 	held     map[*Lease]*holding
+	endings  []chan *ending // by shard, to its writer
 }
 
 // holding is what the heartbeat knows of a lease.
@@ -86,10 +87,12 @@ func (w Worker) Run(ctx context.Context) error {
 
 	fetching, halt := context.WithCancelCause(ctx)
 	defer halt(nil)
-	var fetchers, keepers sync.WaitGroup
+	var fetchers, keepers, writers sync.WaitGroup
 	keeping, rest := context.WithCancel(base)
 	defer rest()
 	for shard := range w.Queue.opt.Shards {
+		c.endings = append(c.endings, make(chan *ending, w.Concurrency))
+		writers.Go(func() { c.write(shard) })
 		fetchers.Go(func() {
 			if err := c.fetch(fetching, shard); err != nil {
 				halt(err)
@@ -104,6 +107,10 @@ func (w Worker) Run(ctx context.Context) error {
 	drain := time.AfterFunc(w.Drain, func() { stop(Shutdown) })
 	c.handlers.Wait()
 	drain.Stop()
+	for _, ends := range c.endings {
+		close(ends)
+	}
+	writers.Wait()
 	rest()
 	keepers.Wait()
 	if err := context.Cause(fetching); ctx.Err() == nil {
@@ -192,7 +199,6 @@ func (c *crew) start(l *Lease) {
 	c.held[l] = &holding{cancel: cancel, renewed: time.Now()}
 	c.mu.Unlock()
 	c.handlers.Go(func() {
-		defer c.release(1)
 		out := c.handle(ctx, l)
 		cause := context.Cause(ctx)
 		if errors.Is(cause, Shutdown) && (out.move == moveRetry || out.move == moveFail) {
@@ -201,10 +207,7 @@ func (c *crew) start(l *Lease) {
 		if errors.Is(cause, Lost) {
 			c.Log.Warn("queue: lease lost", "task", l.Task.ID, "token", l.Task.Token)
 		}
-		state, err := l.End(c.base, out)
-		if isKind(err, Invalid) {
-			state, err = l.End(c.base, Fail(err))
-		}
+		state, err := c.end(l, out)
 		c.mu.Lock()
 		delete(c.held, l)
 		c.mu.Unlock()
@@ -215,6 +218,60 @@ func (c *crew) start(l *Lease) {
 		}
 		c.Log.Debug("queue: end", "task", l.Task.ID, "state", state)
 	})
+}
+
+// ending is a run that a handler has brought to its end.
+type ending struct {
+	args  []any
+	state State
+	err   error
+	done  chan struct{}
+}
+
+// end writes the end of a run and frees its slot.
+func (c *crew) end(l *Lease, o Outcome) (State, error) {
+	name, args, err := l.settlement(o)
+	if isKind(err, Invalid) {
+		return c.end(l, Fail(err))
+	}
+	if err != nil || name != "finish" {
+		defer c.release(1)
+		return l.End(c.base, o)
+	}
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
+	e := &ending{args: args, done: make(chan struct{})}
+	c.endings[l.shard] <- e
+	<-e.done
+	return e.state, e.err
+}
+
+// write writes the runs that end for good. Those that do while a call is under
+// way go together in the next, and free their slots together: nothing waits,
+// and a busy worker makes a fraction of the calls.
+func (c *crew) write(shard int) {
+	for e := range c.endings[shard] {
+		es, args := []*ending{e}, [][]any{e.args}
+		for more := true; more && len(es) < batch; {
+			select {
+			case e, ok := <-c.endings[shard]:
+				if more = ok; ok {
+					es, args = append(es, e), append(args, e.args)
+				}
+			default:
+				more = false
+			}
+		}
+		ctx, stop := context.WithTimeout(context.WithoutCancel(c.base), c.Queue.opt.Outage)
+		states, errs := c.Queue.finish(ctx, shard, args)
+		stop()
+		c.release(len(es))
+		for i, e := range es {
+			e.state, e.err = states[i], errs[i]
+			close(e.done)
+		}
+	}
 }
 
 // handle calls the handler and turns a panic into a failed attempt.

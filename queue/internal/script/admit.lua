@@ -1,7 +1,7 @@
 -- admit: -> scheduled | ready. One delivery and every task it asks for.
 -- A delivery seen before, or a slot not later than the last, changes nothing.
 -- A trigger with the key of a task that never started joins that task.
--- KEYS  meta task body open trig sched ready line front shown group place tenant ring fast by wake cron <seen>
+-- KEYS  meta task body open trig sched ready line front shown place tenant ring fast by wake cron <seen>
 -- ARGV  tenant once nonce keep(ms) slot at(ms) most
 --       then for each task: id(random part) group serial kind pri key quiet(ms) ceiling(ms) attempts payload
 -- Answers ok how list: how is new, again (the answer to this very call was lost) or seen; list is "c:id" (created) and "j:id" (joined).
@@ -27,8 +27,8 @@ local function stamp(ms)
   return s
 end
 
--- The first write reserves memory: a full Redis refuses it, and all the rest.
-call('SET', SEEN, nonce .. '|', 'PX', keep)
+-- Whatever write comes first takes memory: a full Redis refuses it, and with it
+-- all the rest.
 if slot ~= '' then call('HSET', CRON, tenant .. '|' .. slot, at) end
 
 local list = {}

@@ -1,6 +1,6 @@
 -- cancel: scheduled | ready | parked -> done. A running task is asked to stop, and
 -- whatever it answers, or if it never does, it ends cancelled.
--- KEYS  meta task body open sched ready line front shown group place tenant ring fast park wait done dead wake
+-- KEYS  meta task body open sched ready line front shown place tenant ring fast park wait done dead wake
 -- ARGV  id reason keep(ms)
 -- Answers ok state(done running) | ended id state | notfound.
 

@@ -1,6 +1,6 @@
 -- delay: running -> scheduled | ready | dead. Retry uses an attempt, and the last
 -- one makes the task dead; snooze and release use none.
--- KEYS  meta task body sched ready line front shown group place tenant ring fast lease wait done dead wake
+-- KEYS  meta task body sched ready line front shown place tenant ring fast lease wait done dead wake
 -- ARGV  id token mode(retry snooze release) delay(ms) reason keep(ms, done) keepdead(ms)
 -- Answers ok state | settled id state | lost.
 

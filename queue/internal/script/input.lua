@@ -1,6 +1,6 @@
 -- input: admits an input from outside to the task's ledger, under its key, and
 -- wakes the task. The same key with the same payload converges.
--- KEYS  meta task ready line front shown group place tenant ring fast park wait wake <in>
+-- KEYS  meta task ready line front shown place tenant ring fast park wait wake <in>
 -- ARGV  id key digest payload most
 -- Answers ok status seq new(0 1) | conflict | ended | full | notfound.
 

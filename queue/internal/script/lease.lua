@@ -1,57 +1,63 @@
 -- lease: ready -> running, for up to n tasks, in turn.
 -- Every other lease looks first at tenants with urgent work: a person waits for
 -- one task at most, and urgent work can take half of the workers' turns, never all.
--- KEYS  meta task body open trig ready line front shown group place tenant ring fast lease sched park dead wake
+-- KEYS  meta task body open trig ready line front shown place tenant ring fast lease sched park dead wake
 -- ARGV  worker lease(ms) n keep(ms, dead letters)
 -- Answers ok, then for each task: id until(ms) head payload; an unreadable task is set aside and answered as id 0 why ''.
 
 local out = {'ok'}
 if meta[3] then return out end
-local token = tonumber(call('HGET', META, 'token') or 0)
+
+-- pair gives the first two members that start with prefix, without it.
+local function pair(key, prefix)
+  local m = call('ZRANGEBYLEX', key, '[' .. prefix, '(' .. prefix .. '\255', 'LIMIT', 0, 2)
+  return m[1] and string.sub(m[1], #prefix + 1), m[2] and string.sub(m[2], #prefix + 1)
+end
+
+local urgent = call('ZRANGE', FAST, 0, 0)[1]
 for _ = 1, tonumber(n) do
-  local tenant
-  if token % 2 == 0 then tenant = call('ZRANGE', FAST, 0, 0)[1] end
-  tenant = tenant or call('ZRANGE', RING, 0, 0)[1]
+  local tenant = token_now % 2 == 0 and urgent or call('ZRANGE', RING, 0, 0)[1]
   if not tenant then break end
-  local group = string.match(first(GROUP, tenant .. '|') or '', '^%d|%d+|(.*)$')
-  if not group then
-    seat(tenant, true)
+  local shown, after = pair(SHOWN, tenant .. '|')
+  if not shown then -- nothing to start after all
+    seat(tenant, 0)
     break
   end
-  local tg = tenant .. '|' .. group
-  local shown = first(SHOWN, tg .. '|')
-  local id = string.sub(shown, 3)
+  local id = in_front(shown)
   local h, why = load(id)
+  call('ZREM', SHOWN, tenant .. '|' .. shown)
   if not h then
-    call('ZREM', SHOWN, tg .. '|' .. shown)
     aside(id, tonumber(keep))
-    place(tenant, group, true)
-    seat(tenant, true)
+    seat(tenant, room(tenant), true)
     for _, v in ipairs({id, '0', why, ''}) do out[#out + 1] = v end
   else
-    token = token + 1
-    local line = line_of(h)
-    -- removals first: a full Redis must still be able to work off what it has
-    call('ZREM', SHOWN, tg .. '|' .. shown)
-    call('ZREM', LINE, line .. '|' .. shown)
+    token_now = token_now + 1
+    -- removals came first: a full Redis must still be able to work off what it has
     call('ZREM', READY, id)
-    call('HSET', FRONT, line, '*' .. id)
-    call('HINCRBY', TENANT, 'run|' .. tenant, 1)
-    place(tenant, group, true)
-    seat(tenant, true)
+    call('HSET', PLACE, tenant .. '|' .. h.pri, tonumber(string.sub(shown, 3, 17)))
+    if h.serial ~= id then call('HSET', FRONT, line_of(h), '*' .. id) end
+    -- the tenant goes to the end of the ring
+    if count(tenant, 1) > 0 and after then
+      turn = turn + 1
+      call('ZADD', RING, turn, tenant)
+    else
+      call('ZREM', RING, tenant)
+      after = ''
+    end
+    if string.sub(after, 1, 1) == '0' then
+      call('ZADD', FAST, turn, tenant)
+    elseif urgent then
+      call('ZREM', FAST, tenant)
+    end
     if not h.token then unkey(h) end
-    h.state, h.token, h.worker, h.started, h.woken = 'running', token, worker, now, nil
+    h.state, h.token, h.worker, h.started, h.woken, h.at = 'running', token_now, worker, now, nil, nil
     local till = now + tonumber(lease)
     call('ZADD', LEASE, till, id)
     local s = cjson.encode(h)
     call('HSET', TASK, id, s)
     for _, v in ipairs({id, tostring(till), s, call('HGET', BODY, id) or ''}) do out[#out + 1] = v end
   end
+  if urgent then urgent = call('ZRANGE', FAST, 0, 0)[1] end
 end
-if #out > 1 then
-  call('HSET', META, 'token', token)
-  -- a worker that finds work and leaves some wakes the next
-  if call('LLEN', WAKE) == 0 and call('EXISTS', RING) == 1 then made = made + 1 end
-  close()
-end
+if #out > 1 then close() end
 return out

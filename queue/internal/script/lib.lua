@@ -1,11 +1,13 @@
 -- What every script of a shard starts with: the clock, the guard against a
 -- foreign or newer queue, and the moves between the fair ring's four levels.
 --
--- A ready task stands in its line (tenant|group|serial). The first task of a
--- line that runs nothing is shown. A group with a shown task has a place among
--- its tenant's groups, and a tenant with a place, below its cap and not paused,
--- sits in the ring; in "fast" too if its first group shows an urgent task.
--- So a lease looks only at what can start, and costs a logarithm.
+-- A ready task that may start is shown; one whose line (tenant|group|serial)
+-- runs another, or shows one before it, waits in its line. A shown task has a tag:
+-- one more than its group's last, and than the tag that its tenant was last
+-- served at, so that groups take turns however much each of them shows. A tenant
+-- that shows tasks, is below its cap and not paused, sits in the ring; in "fast"
+-- too if its first task is urgent. So a lease looks only at what can start, and
+-- costs a logarithm.
 --
 -- Several tenants share each sorted set: its members carry the owner as prefix
 -- and are read in the order of their bytes, so that no key is ever computed
@@ -17,10 +19,10 @@ local call = redis.call
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
-local meta = call('HMGET', META, 'v', 'turn', 'pause', 'cap')
+local meta = call('HMGET', META, 'v', 'turn', 'pause', 'cap', 'token', 'caps')
 if not meta[1] then return {'gone'} end
 if tonumber(meta[1]) > VERSION then return {'newer', '', meta[1]} end
-local turn = tonumber(meta[2] or 0)
+local turn, token_now = tonumber(meta[2] or 0), tonumber(meta[5] or 0)
 local made = 0 -- tasks that became startable: as many idle workers are woken
 
 -- first gives the first member that starts with prefix, without the prefix.
@@ -46,100 +48,134 @@ end
 local function group_of(h) return h.tenant .. '|' .. h.group end
 local function line_of(h) return h.tenant .. '|' .. h.group .. '|' .. h.serial end
 
+-- room tells how many more tasks a tenant may start: none while it is paused.
+local function room(tenant)
+  local t = call('HMGET', TENANT, 'run|' .. tenant, 'cap|' .. tenant, 'pause|' .. tenant)
+  return t[3] and 0 or tonumber(t[2] or meta[4]) - tonumber(t[1] or 0)
+end
+
 -- seat puts a tenant into the ring, or takes it out. A tenant that sits
 -- already keeps its turn, unless it was just served (again).
-local function seat(tenant, again)
-  local g = first(GROUP, tenant .. '|')
-  if g then
-    local t = call('HMGET', TENANT, 'run|' .. tenant, 'cap|' .. tenant, 'pause|' .. tenant)
-    if not t[3] and tonumber(t[1] or 0) < tonumber(t[2] or meta[4]) then
-      turn = turn + 1
-      local new = 0
-      if again then call('ZADD', RING, turn, tenant) else new = call('ZADD', RING, 'NX', turn, tenant) end
-      if string.sub(g, 1, 1) ~= '0' then
-        call('ZREM', FAST, tenant)
-      elseif again then
-        call('ZADD', FAST, turn, tenant)
-      else
-        call('ZADD', FAST, 'NX', turn, tenant)
-      end
-      made = made + new
-      return true
-    end
-  end
-  call('ZREM', RING, tenant)
-  call('ZREM', FAST, tenant)
-  return false
-end
-
--- place gives a group its place among its tenant's groups: urgent ones before,
--- then in turn. A group that was just served goes to the end (again).
-local function place(tenant, group, again)
-  local tg = tenant .. '|' .. group
-  local shown = first(SHOWN, tg .. '|')
-  local at = call('HGET', PLACE, tg)
-  if not shown then
-    if at then
-      call('ZREM', GROUP, tenant .. '|' .. at .. '|' .. group)
-      call('HDEL', PLACE, tg)
-    end
+local function seat(tenant, left, again)
+  local top = left > 0 and first(SHOWN, tenant .. '|')
+  if not top then
+    call('ZREM', RING, tenant)
+    call('ZREM', FAST, tenant)
     return
   end
-  local pri, keep = string.sub(shown, 1, 1), at and string.sub(at, 3)
-  if not keep or again then
-    turn = turn + 1
-    keep = string.format('%015d', turn)
+  turn = turn + 1
+  if again then
+    call('ZADD', RING, turn, tenant)
+  else
+    made = made + call('ZADD', RING, 'NX', turn, tenant)
   end
-  local to = pri .. '|' .. keep
-  if to == at then return end
-  if at then call('ZREM', GROUP, tenant .. '|' .. at .. '|' .. group) end
-  call('ZADD', GROUP, 0, tenant .. '|' .. to .. '|' .. group)
-  call('HSET', PLACE, tg, to)
+  if string.sub(top, 1, 1) ~= '0' then
+    call('ZREM', FAST, tenant)
+  elseif again then
+    call('ZADD', FAST, turn, tenant)
+  else
+    call('ZADD', FAST, 'NX', turn, tenant)
+  end
 end
 
--- show brings the first task of a line forward, if the line runs nothing.
-local function show(tenant, group, serial)
-  local tg = tenant .. '|' .. group
-  local line = tg .. '|' .. serial
-  local front = call('HGET', FRONT, line)
-  if front and string.sub(front, 1, 1) == '*' then return end
-  local head = first(LINE, line .. '|')
-  if (head or '') == (front or '') then return end
-  if front then call('ZREM', SHOWN, tg .. '|' .. front) end
-  if head then
-    call('ZADD', SHOWN, 0, tg .. '|' .. head)
-    call('HSET', FRONT, line, head)
-  else
+-- bring shows a task, and gives its priority and tag: "p|000000000000042".
+local function bring(tenant, group, pri, id)
+  local g = tenant .. '|' .. group .. '|' .. pri
+  local p = call('HMGET', PLACE, tenant .. '|' .. pri, g)
+  local tag = math.max(tonumber(p[1] or 0), tonumber(p[2] or 0)) + 1
+  call('HSET', PLACE, g, tag)
+  local at = string.format('%s|%015d', pri, tag)
+  call('ZADD', SHOWN, 0, tenant .. '|' .. at .. '|' .. id)
+  return at
+end
+
+-- in_front gives the ID of the task that a line shows; front is "p|tag|id".
+local function in_front(front) return string.sub(front, 19) end
+
+-- forward shows the next task of a line that shows and runs nothing now.
+local function forward(tenant, group, serial)
+  local line = tenant .. '|' .. group .. '|' .. serial
+  local m = first(LINE, line .. '|')
+  if not m then
     call('HDEL', FRONT, line)
+    return false
   end
-  place(tenant, group)
+  local pri, id = string.sub(m, 1, 1), string.sub(m, 3)
+  call('ZREM', LINE, line .. '|' .. m)
+  call('HSET', FRONT, line, bring(tenant, group, pri, id) .. '|' .. id)
+  return true
+end
+
+-- line_up shows a ready task or lets it wait in its line, and tells which. One
+-- without a serial has no line, and keeps its place in its own head.
+local function line_up(h)
+  if h.serial == h.id then
+    h.at = bring(h.tenant, h.group, h.pri, h.id)
+    return true
+  end
+  local line, mine = line_of(h), h.pri .. '|' .. h.id
+  local front = call('HGET', FRONT, line)
+  if front then
+    local theirs = string.sub(front, 1, 2) .. in_front(front)
+    if string.sub(front, 1, 1) == '*' or theirs < mine then
+      call('ZADD', LINE, 0, line .. '|' .. mine)
+      return false
+    end
+    call('ZREM', SHOWN, h.tenant .. '|' .. front)
+    call('ZADD', LINE, 0, line .. '|' .. theirs)
+  end
+  call('HSET', FRONT, line, bring(h.tenant, h.group, h.pri, h.id) .. '|' .. h.id)
+  return true
 end
 
 -- enter makes a task ready. The caller saves the head.
 local function enter(h)
   h.state, h.ready, h.due = 'ready', now, nil
   call('ZADD', READY, now, h.id)
-  call('ZADD', LINE, 0, line_of(h) .. '|' .. h.pri .. '|' .. h.id)
-  show(h.tenant, h.group, h.serial)
-  local before = made
-  if seat(h.tenant) and made == before then made = made + 1 end
+  if not line_up(h) then return end
+  -- a tenant that sits already has nothing to gain but from an urgent task
+  if h.pri ~= '0' and call('ZSCORE', RING, h.tenant) then
+    made = made + 1
+    return
+  end
+  local before, left = made, room(h.tenant)
+  seat(h.tenant, left)
+  if left > 0 and made == before then made = made + 1 end
 end
 
--- leave takes a ready task out of its line.
+-- leave takes a ready task back.
 local function leave(h)
   call('ZREM', READY, h.id)
-  call('ZREM', LINE, line_of(h) .. '|' .. h.pri .. '|' .. h.id)
-  show(h.tenant, h.group, h.serial)
-  seat(h.tenant)
+  if h.serial == h.id then
+    call('ZREM', SHOWN, h.tenant .. '|' .. h.at .. '|' .. h.id)
+  else
+    local line = line_of(h)
+    local front = call('HGET', FRONT, line)
+    if not front or in_front(front) ~= h.id then
+      call('ZREM', LINE, line .. '|' .. h.pri .. '|' .. h.id)
+      return
+    end
+    call('ZREM', SHOWN, h.tenant .. '|' .. front)
+    forward(h.tenant, h.group, h.serial)
+  end
+  seat(h.tenant, room(h.tenant))
+end
+
+-- count changes how many tasks a tenant runs, and gives how many more its cap
+-- allows. meta's caps says whether any tenant has a cap of its own.
+local function count(tenant, by)
+  local run = call('HINCRBY', TENANT, 'run|' .. tenant, by)
+  local cap = meta[6] and call('HGET', TENANT, 'cap|' .. tenant) or meta[4]
+  return tonumber(cap) - run
 end
 
 -- free ends a run: the lease goes, the line shows its next task.
 local function free(h)
   call('ZREM', LEASE, h.id)
-  call('HINCRBY', TENANT, 'run|' .. h.tenant, -1)
-  call('HDEL', FRONT, line_of(h))
-  show(h.tenant, h.group, h.serial)
-  seat(h.tenant)
+  local left = count(h.tenant, -1)
+  local came = h.serial ~= h.id and forward(h.tenant, h.group, h.serial)
+  -- an end changes who sits only if a task came forward or the cap was reached
+  if came or left == 1 then seat(h.tenant, room(h.tenant)) end
 end
 
 -- unwait drops what a task waits for.
@@ -178,32 +214,24 @@ local function held(id, token)
 end
 
 -- aside moves a task whose head cannot be read to the dead letters as it is,
--- so that it holds up nobody. It is rare, and may look through its group.
+-- so that it holds up nobody. It is rare, and may look through all lines.
 local function aside(id, keep)
-  local owner
+  local ran = call('ZREM', LEASE, id) == 1
   for _, key in ipairs({SCHED, PARK, READY}) do call('ZREM', key, id) end
-  if call('ZREM', LEASE, id) == 1 then
-    local f = call('HGETALL', FRONT)
-    for i = 1, #f, 2 do
-      if f[i + 1] == '*' .. id then owner = f[i] end
-    end
-    if owner then
-      call('HDEL', FRONT, owner)
-      call('HINCRBY', TENANT, 'run|' .. string.match(owner, '^[^|]*'), -1)
-    end
-  else
-    for _, m in ipairs(call('ZRANGE', LINE, 0, -1)) do
-      if string.sub(m, -#id - 1) == '|' .. id then
-        call('ZREM', LINE, m)
-        owner = string.sub(m, 1, #m - #id - 3)
-      end
+  call('ZADD', DEAD, now + keep, id)
+  local tenant = string.match(call('HGET', TASK, id) or '', '"tenant":"([^"]*)"')
+  local f = call('HGETALL', FRONT)
+  for i = 1, #f, 2 do
+    if f[i + 1] == '*' .. id or in_front(f[i + 1]) == id then
+      local t, g, s = string.match(f[i], '^([^|]*)|([^|]*)|([^|]*)$')
+      forward(t, g, s)
+      tenant = t
     end
   end
-  call('ZADD', DEAD, now + keep, id)
-  if owner then
-    local t, g, s = string.match(owner, '^([^|]*)|([^|]*)|([^|]*)$')
-    show(t, g, s)
-    seat(t)
+  if tenant then
+    tenant = string.gsub(tenant, '\\/', '/')
+    if ran then count(tenant, -1) end
+    seat(tenant, room(tenant))
   end
 end
 
@@ -211,7 +239,9 @@ end
 -- that can start. The bound keeps a list that nobody reads short: a worker
 -- leases until nothing is left before it waits, so tokens only add hands.
 local function close()
-  if turn ~= tonumber(meta[2] or 0) then call('HSET', META, 'turn', turn) end
+  if turn ~= tonumber(meta[2] or 0) or token_now ~= tonumber(meta[5] or 0) then
+    call('HSET', META, 'turn', turn, 'token', token_now)
+  end
   if made > 0 then
     local len = call('LLEN', WAKE)
     for _ = len + 1, math.min(64, len + made) do call('RPUSH', WAKE, 1) end

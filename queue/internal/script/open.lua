@@ -1,6 +1,6 @@
 -- open: claims the shard for this queue, or says whose it is.
 -- Writes nothing unless every key of the shard is absent or of its own type.
--- KEYS  meta task body open trig sched ready line front shown group place tenant ring fast lease park wait done dead by wake cron gone
+-- KEYS  meta task body open trig sched ready line front shown place tenant ring fast lease park wait done dead by wake cron gone
 -- ARGV  version shards cap
 -- Answers ok | foreign key type | newer version | shards stored.
 -- NOLIB

@@ -1,5 +1,5 @@
 -- park: running -> parked, or ready if it was woken meanwhile.
--- KEYS  meta task body ready line front shown group place tenant ring fast lease park wait done dead wake
+-- KEYS  meta task body ready line front shown place tenant ring fast lease park wait done dead wake
 -- ARGV  id token delay(ms, 0: no deadline) reason keep(ms) then the events
 -- Answers ok state | settled id state | lost.
 

@@ -1,5 +1,5 @@
 -- retry: dead -> ready, with all its attempts again.
--- KEYS  meta task ready line front shown group place tenant ring fast dead wake
+-- KEYS  meta task ready line front shown place tenant ring fast dead wake
 -- ARGV  id
 -- Answers ok | ended id state | notfound | newer | corrupt.
 

@@ -1,6 +1,6 @@
 -- wake: parked -> ready, of one task or of all that wait for an event. A running
 -- task that expects the event, or is named, is made ready as soon as it parks.
--- KEYS  meta task ready line front shown group place tenant ring fast park wait wake
+-- KEYS  meta task ready line front shown place tenant ring fast park wait wake
 -- ARGV  id event why most
 -- Answers ok woken more(0 1) | notfound | newer | corrupt.
 
