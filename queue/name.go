@@ -72,10 +72,11 @@ const digits = "0123456789abcdefghjkmnpqrstvwxyz"
 // maxShards is what the last two digits of an ID can name.
 const maxShards = len(digits) * len(digits)
 
-// random makes the part of an ID after its time: 14 random digits (70 bits)
-// and two for the shard, so that an ID alone says where its task lies.
+// random makes the end of an ID: after its time and the number within its
+// millisecond, which the script adds, 11 random digits (55 bits) and two for the
+// shard, so that an ID alone says where its task lies.
 func (q *Queue) random(shard int) (string, error) {
-	b, err := q.entropy(14)
+	b, err := q.entropy(11)
 	if err != nil {
 		return "", err
 	}

@@ -147,7 +147,7 @@ func TestLifeOfATask(t *testing.T) {
 		for range 5 {
 			got = append(got, <-ran)
 		}
-		slices.Sort(got) // tasks of one millisecond have no order
+		slices.Sort(got) // one line, but the channel is read by another goroutine
 		for i := range got {
 			if want := string([]byte{0, byte(i), '|', 0xff}); got[i] != want {
 				t.Errorf("run %d: payload %q, want %q", i, got[i], want)

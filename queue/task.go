@@ -7,7 +7,7 @@ import (
 )
 
 // ID names a task: "t_" and a ULID in lower case. Its time is that of Redis,
-// so IDs are in the order of admission (of one millisecond, in any order).
+// so IDs are in the order of admission, within a shard and as the clock goes.
 type ID string
 
 // Tenant is the unit of fairness and of pause. Any bytes, up to 512.

@@ -16,15 +16,22 @@ if slot ~= '' then
   if last >= tonumber(at) then return {'ok', 'seen', ''} end
 end
 
--- ten characters of Crockford's base 32, as a ULID starts
-local function stamp(ms)
+-- base32 gives n in Crockford's digits, as a ULID is written.
+local function base32(n, width)
   local s = ''
-  for _ = 1, 10 do
-    local d = ms % 32
+  for _ = 1, width do
+    local d = n % 32
     s = string.sub('0123456789abcdefghjkmnpqrstvwxyz', d + 1, d + 1) .. s
-    ms = math.floor(ms / 32)
+    n = math.floor(n / 32)
   end
   return s
+end
+
+-- new_id counts within a millisecond, so that IDs are in the order of admission.
+local function new_id(random)
+  id_seq = now == id_ms and id_seq + 1 or 1
+  id_ms = now
+  return 't_' .. base32(now, 10) .. base32(id_seq, 3) .. random
 end
 
 -- Whatever write comes first takes memory: a full Redis refuses it, and with it
@@ -64,7 +71,7 @@ for i = 8, #ARGV, 10 do
     save(h)
     list[#list + 1] = 'j:' .. h.id
   else
-    local id = 't_' .. stamp(now) .. random
+    local id = new_id(random)
     h = {
       v = VERSION, id = id, tenant = tenant, group = group, serial = serial ~= '' and serial or id, kind = kind,
       pri = pri, max = attempts, attempt = 0, lost = 0, n = 1, once = once, created = now,

@@ -19,10 +19,11 @@ local call = redis.call
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
-local meta = call('HMGET', META, 'v', 'turn', 'pause', 'cap', 'token', 'caps')
+local meta = call('HMGET', META, 'v', 'turn', 'pause', 'cap', 'token', 'caps', 'ms', 'seq')
 if not meta[1] then return {'gone'} end
 if tonumber(meta[1]) > VERSION then return {'newer', '', meta[1]} end
 local turn, token_now = tonumber(meta[2] or 0), tonumber(meta[5] or 0)
+local id_ms, id_seq = tonumber(meta[7] or 0), tonumber(meta[8] or 0)
 local made = 0 -- tasks that became startable: as many idle workers are woken
 
 -- first gives the first member that starts with prefix, without the prefix.
@@ -117,7 +118,7 @@ local function line_up(h)
   local front = call('HGET', FRONT, line)
   if front then
     local theirs = string.sub(front, 1, 2) .. in_front(front)
-    if string.sub(front, 1, 1) == '*' or theirs < mine then
+    if string.sub(front, 1, 1) == '*' or string.sub(front, 1, 1) <= h.pri then
       call('ZADD', LINE, 0, line .. '|' .. mine)
       return false
     end
@@ -239,8 +240,9 @@ end
 -- that can start. The bound keeps a list that nobody reads short: a worker
 -- leases until nothing is left before it waits, so tokens only add hands.
 local function close()
-  if turn ~= tonumber(meta[2] or 0) or token_now ~= tonumber(meta[5] or 0) then
-    call('HSET', META, 'turn', turn, 'token', token_now)
+  if turn ~= tonumber(meta[2] or 0) or token_now ~= tonumber(meta[5] or 0) or id_ms ~= tonumber(meta[7] or 0)
+    or id_seq ~= tonumber(meta[8] or 0) then
+    call('HSET', META, 'turn', turn, 'token', token_now, 'ms', id_ms, 'seq', id_seq)
   end
   if made > 0 then
     local len = call('LLEN', WAKE)
