@@ -36,6 +36,7 @@ func sumFormat() *lockfile.Format {
 		Less:   lessSum,
 		Keep:   func(n *lockfile.Node) bool { return n.Name != "" },
 		Finish: finishSum,
+		Settle: settleSum,
 		Check:  checkSum,
 		Notes:  notesSum,
 	}
@@ -115,8 +116,8 @@ func hashOf(n *lockfile.Node) *hash {
 // those are never built, whoever else needs what. Of their go.mod files that
 // cannot be known, so the hashes of those stay.
 func finishSum(m *lockfile.Merge) {
-	mod := m.Tree.Doc(sibling(m.Path, "go.mod"))
-	if mod == nil || path.Base(m.Path) != "go.sum" {
+	mod := besideSum(m.Doc, m.Tree)
+	if mod == nil {
 		return
 	}
 	moved := map[string]bool{}
@@ -127,22 +128,68 @@ func finishSum(m *lockfile.Merge) {
 			}
 		}
 	}
+	low := map[string]bool{}
+	unbuilt := neverBuilt(mod)
+	m.Nodes(func(n *lockfile.Node) {
+		if h := hashOf(n); moved[h.path] && unbuilt(h) {
+			low[n.Key] = true
+		}
+	})
+	m.DeleteAll(low)
+}
+
+// besideSum is the go.mod that a go.sum belongs to; nil for a go.work.sum.
+func besideSum(d *lockfile.Doc, t lockfile.Tree) *lockfile.Doc {
+	if path.Base(d.Path) != "go.sum" {
+		return nil
+	}
+	return t.Doc(sibling(d.Path, "go.mod"))
+}
+
+// neverBuilt tells which modules are below what a go.mod asks for.
+func neverBuilt(mod *lockfile.Doc) func(*hash) bool {
 	asks := requires(mod)
 	standIns := map[module.Version]bool{}
 	for _, r := range replaces(mod) {
 		standIns[r] = true
 	}
-	low := map[string]bool{}
-	m.Nodes(func(n *lockfile.Node) {
-		h := hashOf(n)
-		if !moved[h.path] || h.mod || standIns[module.Version{Path: h.path, Version: h.version}] {
-			return
+	return func(h *hash) bool {
+		c, ok := Compare(h.version, asks[h.path])
+		return ok && c < 0 && !h.mod && !standIns[module.Version{Path: h.path, Version: h.version}]
+	}
+}
+
+// settleSum puts back what a head removed when go.mod keeps a requirement that
+// it removed, too: updates that change go.mod alone keep lines there, and none
+// here.
+func settleSum(d *lockfile.Doc, p *lockfile.Patch, was, now lockfile.Tree) *lockfile.Doc {
+	mod, before := besideSum(d, now), was.Doc(d.Path)
+	if mod == nil || before == nil {
+		return d
+	}
+	lost := false
+	for _, x := range missingSums(mod, d) {
+		lost = lost || before.Node(x.Key) != nil
+	}
+	if !lost {
+		return d
+	}
+	removed := map[string]bool{}
+	for _, c := range p.Changes {
+		removed[c.Key] = c.After == nil
+	}
+	out := d.Clone()
+	unbuilt := neverBuilt(mod)
+	behind := ""
+	before.Nodes(func(n *lockfile.Node) {
+		if removed[n.Key] && out.Node(n.Key) == nil && !unbuilt(hashOf(n)) {
+			out.Set(n, behind)
 		}
-		if c, ok := Compare(h.version, asks[h.path]); ok && c < 0 {
-			low[n.Key] = true
+		if out.Node(n.Key) != nil {
+			behind = n.Key
 		}
 	})
-	m.DeleteAll(low)
+	return out
 }
 
 func notesSum(d *lockfile.Doc, merged []*lockfile.Patch) []string {
@@ -160,8 +207,8 @@ func notesSum(d *lockfile.Doc, merged []*lockfile.Patch) []string {
 
 // checkSum compares a go.sum with the go.mod beside it.
 func checkSum(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem {
-	mod := t.Doc(sibling(d.Path, "go.mod"))
-	if mod == nil || path.Base(d.Path) != "go.sum" {
+	mod := besideSum(d, t)
+	if mod == nil {
 		return nil
 	}
 	return append(missingSums(mod, d), checkOvertaken(d, mod)...)

@@ -1,6 +1,7 @@
 package golang_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +141,31 @@ func TestSettle(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// One update drops a requirement; another one changes go.mod and not go.sum. What
+// go.mod keeps, go.sum keeps with all that goes with it.
+func TestSettleKeepsWhatModKeeps(t *testing.T) {
+	base := files{
+		"go.mod": "module example.com/m\n\ngo 1.21\n\nrequire (\n\texample.com/o v1.0.0\n\texample.com/r v1.0.0\n)\n",
+		"go.sum": sum("o v1.0.0", "o v1.0.0/go.mod", "q v1.0.0/go.mod", "r v1.0.0", "r v1.0.0/go.mod"),
+	}
+	drops := files{
+		"go.mod": "module example.com/m\n\ngo 1.21\n\nrequire (\n\texample.com/o v1.1.0\n)\n",
+		"go.sum": sum("o v1.1.0", "o v1.1.0/go.mod"),
+	}
+	raises := files{"go.mod": lines(base["go.mod"], "go 1.21", "go 1.22"), "go.sum": base["go.sum"]}
+	updates := []update{{"drops", base, drops}, {"raises", base, raises}}
+	for range 2 {
+		m := fold(t, base, updates)
+		if got, want := m.files["go.sum"], sum("o v1.0.0/go.mod", "o v1.1.0", "o v1.1.0/go.mod", "q v1.0.0/go.mod", "r v1.0.0", "r v1.0.0/go.mod"); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+		slices.Reverse(updates)
+	}
+	if m := fold(t, base, updates[:1]); m.files["go.sum"] != drops["go.sum"] {
+		t.Errorf("alone it removes what it removes, got\n%s", m.files["go.sum"])
 	}
 }
 
