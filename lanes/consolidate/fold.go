@@ -197,17 +197,24 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 	if len(left) == 0 {
 		return g, nil
 	}
-	if x, ok := worst(mine); ok {
+	if x, ok := cause(mine, left); ok {
 		return nil, &refusal{Unsound, "its own file is broken: " + x.String(), evidenceOf(x)}
 	}
 	return nil, p.incompatible(after.Locate(left[0]), h)
 }
 
-// worst is a problem of a head by itself that nothing tolerates, the same one each time.
-func worst(mine map[string]lockfile.Problem) (lockfile.Problem, bool) {
-	for _, id := range slices.Sorted(maps.Keys(mine)) {
-		if !mine[id].Soft {
-			return mine[id], true
+// cause is what is wrong with the head alone, if that is why problems are left:
+// the same one, or another about the same dependency.
+func cause(mine map[string]lockfile.Problem, left []lockfile.Problem) (lockfile.Problem, bool) {
+	for _, same := range []func(a, b lockfile.Problem) bool{
+		func(a, b lockfile.Problem) bool { return a.ID() == b.ID() },
+		func(a, b lockfile.Problem) bool { return a.Path == b.Path && a.Name == b.Name },
+	} {
+		for _, id := range slices.Sorted(maps.Keys(mine)) {
+			x := mine[id]
+			if !x.Soft && slices.ContainsFunc(left, func(y lockfile.Problem) bool { return same(x, y) }) {
+				return x, true
+			}
 		}
 	}
 	return lockfile.Problem{}, false
