@@ -82,6 +82,15 @@ func TestRefusedIntoCheckedOut(t *testing.T) {
 	}
 }
 
+func TestRefusedIntoItsOwnBase(t *testing.T) {
+	s := &story{gittest.New(t, "--bare"), t}
+	s.Commit("main", "", one("1.0.0"))
+	s.bot("npm_and_yarn/a-1.1.0", "Bump a from 1.0.0 to 1.1.0", one("1.1.0"))
+	if got := s.refused(consolidate.Options{Into: "main"}); !strings.Contains(got, "its own base") {
+		t.Error(got)
+	}
+}
+
 // renovate#5391: a branch `bailiff` blocks `bailiff/dependencies`.
 func TestRenovate5391IntoBlocked(t *testing.T) {
 	s := oneBump(t)
@@ -166,6 +175,15 @@ func TestLeftOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Two commits of one submodule: neither is the higher.
+func TestSubmoduleMovedTwice(t *testing.T) {
+	at := func(c string) gittest.Files { return gittest.Files{"lib": gittest.Module(strings.Repeat(c, 40))} }
+	s := newStory(t, at("1"))
+	s.bot("submodules/lib-2", "Bump lib", at("2"))
+	s.bot("submodules/lib-3", "Bump lib", at("3"))
+	wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"submodules/lib-2": "merged", "submodules/lib-3": "left_out value_conflict"})
 }
 
 // Must just work.

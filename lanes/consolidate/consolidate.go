@@ -153,6 +153,9 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 		return nil, err
 	}
 	o.Base = base.name
+	if o.Into == o.Base {
+		return nil, &refuseRun{fmt.Sprintf("the result cannot go into its own base %s; choose another name with --into", quoted(o.Base))}
+	}
 	scratch, err := clone.Scratch(ctx)
 	if err != nil {
 		return nil, err

@@ -98,6 +98,8 @@ func (e *engine) merge(was, now *tree.Tree, d *delta) (*change, error) {
 		return nil, nil
 	case cur == nil:
 		return nil, &refusal{Gone, d.Path + " is not in the base any more", Evidence{File: d.Path}}
+	case cur.Mode == git.ModeModule && d.NewMode == git.ModeModule:
+		return nil, &refusal{ValueConflict, fmt.Sprintf("the submodule %s is at %s in the result and at %s here, and neither is the higher", d.Path, cur.ID[:10], d.New[:10]), Evidence{File: d.Path, Ours: string(cur.ID), Theirs: string(d.New)}}
 	case !cur.Mode.IsRegular() || d.New != "" && !d.NewMode.IsRegular():
 		return nil, &refusal{NotAFile, d.Path + " is a symbolic link or a submodule on one side", Evidence{File: d.Path}}
 	case d.New == "":
