@@ -347,18 +347,27 @@ func snapshot(t *testing.T, dirs ...string) map[string]string {
 }
 
 func TestTraps(t *testing.T) {
-	for _, trap := range gittest.Traps() {
-		t.Run(trap.Name, func(t *testing.T) {
-			if !trap.Serial {
+	for _, set := range gittest.Sets() {
+		for _, trap := range set.Traps {
+			t.Run("works/"+trap.Name, func(t *testing.T) {
+				if !trap.Serial {
+					t.Parallel()
+				}
+				trap.Prove(t)
+			})
+		}
+		t.Run("avoided/"+set.Name, func(t *testing.T) {
+			if !set.Serial {
 				t.Parallel()
 			}
-			trap.Prove(t)
 			r := gittest.Bait(t)
-			sprung := trap.Arm(t, r)
+			sprung := set.Arm(t, r)
+			defer func() { // even if it went wrong because of one
+				if names := sprung(); len(names) > 0 {
+					t.Errorf("what the clone names was executed: %q", names)
+				}
+			}()
 			exercise(t, r.Dir)
-			if sprung() {
-				t.Error("something of the clone's was executed")
-			}
 		})
 	}
 }

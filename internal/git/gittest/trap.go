@@ -1,10 +1,12 @@
 package gittest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,10 +18,57 @@ type Trap struct {
 	Name string
 	// Serial: it sets environment variables, so its test may not be parallel.
 	Serial bool
+	// beside names the set of traps that it may be armed with: none of them keeps
+	// another from springing without springing itself. Empty: it stays alone.
+	beside string
 	since  [2]int // version of git that first falls for it; zero means all
 	set    func(b *bait)
 	// fire has plain git do what springs the trap.
 	fire func(b *bait)
+}
+
+// Set is some traps that can be armed in one repository at a time.
+type Set struct {
+	Name   string
+	Serial bool // see Trap
+	Traps  []Trap
+}
+
+// Sets deals all [Traps] out, so that few repositories do for a test that runs
+// something slow past each of them.
+func Sets() []Set {
+	var sets []Set
+	at := map[string]int{}
+	for _, tr := range Traps() {
+		i, ok := at[tr.beside]
+		if !ok || tr.beside == "" {
+			i = len(sets)
+			at[tr.beside] = i
+			sets = append(sets, Set{Name: cmp.Or(tr.beside, tr.Name)})
+		}
+		sets[i].Traps = append(sets[i].Traps, tr)
+		sets[i].Serial = sets[i].Serial || tr.Serial
+	}
+	return sets
+}
+
+// Arm arms them all, and answers how to get the names of those that sprang.
+func (s Set) Arm(t *testing.T, r *Repo) (sprung func() []string) {
+	t.Helper()
+	armed := map[string]func() bool{}
+	for _, tr := range s.Traps {
+		armed[tr.Name] = tr.Arm(t, r)
+	}
+	return func() []string {
+		var names []string
+		for name, sprang := range armed {
+			if sprang() {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
 }
 
 // Attributes is a .gitattributes file that leads every path to the traps' merge
@@ -115,8 +164,9 @@ func (b *bait) local(settings ...string) {
 // person sets configuration of the person who runs the test.
 func (b *bait) person(settings ...string) {
 	b.t.Helper()
+	old, _ := os.ReadFile(b.global) // of another trap of the set
 	b.global = filepath.Join(b.dir, "gitconfig")
-	b.write(b.global, config(settings), 0o644)
+	b.write(b.global, string(old)+config(settings), 0o644)
 	b.t.Setenv("GIT_CONFIG_GLOBAL", b.global)
 }
 

@@ -13,17 +13,17 @@ const absent = "1111111111111111111111111111111111111111"
 // repository, a person's configuration or the environment names.
 func Traps() []Trap {
 	traps := []Trap{
-		setting("core.hooksPath", func(b *bait) {
+		alone("core.hooksPath", func(b *bait) {
 			b.local("core.hooksPath=" + filepath.Join(b.dir, "hooks"))
 			b.write(filepath.Join(b.dir, "hooks/reference-transaction"), b.call(), 0o755)
 		}, "update-ref", "refs/heads/new", "main"),
-		setting("core.hooksPath of one working tree", func(b *bait) {
+		alone("core.hooksPath of one working tree", func(b *bait) {
 			b.local("core.repositoryFormatVersion=1", "extensions.worktreeConfig=true")
 			b.write(filepath.Join(b.GitDir, "config.worktree"), config([]string{"core.hooksPath=" + filepath.Join(b.dir, "hooks")}), 0o644)
 			b.write(filepath.Join(b.dir, "hooks/reference-transaction"), b.call(), 0o755)
 		}, "update-ref", "refs/heads/new", "main"),
 		{
-			Name: "hook by configuration", since: [2]int{2, 54},
+			Name: "hook by configuration", beside: "configuration", since: [2]int{2, 54},
 			set: func(b *bait) {
 				b.local("hook.bait.event=reference-transaction", "hook.bait.command="+b.script)
 			},
@@ -33,15 +33,15 @@ func Traps() []Trap {
 		local("core.fsmonitor", "status"),
 		local("merge.bait.driver", "merge-tree", "--write-tree", "main", "bump"),
 		local("merge.bait.driver", "merge", "bump"),
-		setting("merge.default", func(b *bait) {
+		alone("merge.default", func(b *bait) {
 			b.write(filepath.Join(b.GitDir, "info/attributes"), "* !merge\n", 0o644)
 			b.local("merge.default=other", "merge.other.driver="+b.script)
 		}, "merge-tree", "--write-tree", "main", "bump"),
-		setting("merge driver by info/attributes", func(b *bait) {
+		alone("merge driver by info/attributes", func(b *bait) {
 			b.write(filepath.Join(b.GitDir, "info/attributes"), "* merge=other\n", 0o644)
 			b.local("merge.other.driver=" + b.script)
 		}, "merge-tree", "--write-tree", "main", "bump"),
-		setting("merge driver by core.attributesFile", func(b *bait) {
+		alone("merge driver by core.attributesFile", func(b *bait) {
 			_ = os.Remove(filepath.Join(b.Dir, ".gitattributes")) // which has more say
 			b.write(filepath.Join(b.dir, "attributes"), "* merge=other\n", 0o644)
 			b.local("core.attributesFile="+filepath.Join(b.dir, "attributes"), "merge.other.driver="+b.script)
@@ -65,12 +65,12 @@ func Traps() []Trap {
 		local("core.editor", "commit", "--allow-empty"),
 		local("sequence.editor", "rebase", "-i", "HEAD~1"),
 		{
-			Name: "credential.helper",
+			Name: "credential.helper", beside: "configuration",
 			set:  func(b *bait) { b.local("credential.helper=!" + b.script) },
 			fire: askPassword,
 		},
 		{
-			Name: "core.askPass",
+			Name: "core.askPass", beside: "configuration",
 			set:  func(b *bait) { b.local("core.askPass=" + b.script) },
 			fire: askPassword,
 		},
@@ -107,7 +107,7 @@ func Traps() []Trap {
 			b.write(filepath.Join(b.GitDir, "more"), config([]string{"diff.external=" + b.script}), 0o644)
 			b.local("includeIf.gitdir:**.path=more")
 		}, "diff", "main", "bump"),
-		setting("submodule.update", func(b *bait) {
+		alone("submodule.update", func(b *bait) {
 			b.write(filepath.Join(b.Dir, ".gitmodules"), config([]string{"submodule.m.path=m", "submodule.m.url=./."}), 0o644)
 			b.local("submodule.m.active=true", "submodule.m.url="+b.Dir, "submodule.m.update=!"+b.script)
 			b.Git("-c", "core.fsmonitor=false", "update-index", "--add", "--cacheinfo", "160000,"+string(b.Resolve("main"))+",m")
@@ -115,14 +115,14 @@ func Traps() []Trap {
 
 		// What only a person's configuration can name.
 		{
-			Serial: true,
-			Name:   "uploadpack.packObjectsHook",
-			set:    func(b *bait) { b.person("uploadpack.packObjectsHook=" + b.script) },
-			fire:   func(b *bait) { b.run("clone", "-q", "--no-local", b.Dir, filepath.Join(b.dir, "copy")) },
+			Serial: true, beside: "surroundings",
+			Name: "uploadpack.packObjectsHook",
+			set:  func(b *bait) { b.person("uploadpack.packObjectsHook=" + b.script) },
+			fire: func(b *bait) { b.run("clone", "-q", "--no-local", b.Dir, filepath.Join(b.dir, "copy")) },
 		},
 		{
-			Serial: true,
-			Name:   "init.templateDir",
+			Serial: true, beside: "surroundings",
+			Name: "init.templateDir",
 			set: func(b *bait) {
 				b.write(filepath.Join(b.dir, "template/hooks/reference-transaction"), b.call(), 0o755)
 				b.person("init.templateDir=" + filepath.Join(b.dir, "template"))
@@ -133,8 +133,8 @@ func Traps() []Trap {
 			},
 		},
 		{
-			Serial: true,
-			Name:   "a person's core.hooksPath",
+			Serial: true, beside: "surroundings",
+			Name: "a person's core.hooksPath",
 			set: func(b *bait) {
 				b.write(filepath.Join(b.dir, "hooks/reference-transaction"), b.call(), 0o755)
 				b.person("core.hooksPath=" + filepath.Join(b.dir, "hooks"))
@@ -142,10 +142,10 @@ func Traps() []Trap {
 			fire: func(b *bait) { b.run("update-ref", "refs/heads/new", "main") },
 		},
 		{
-			Serial: true,
-			Name:   "a person's trace2.normalTarget",
-			set:    func(b *bait) { b.person("trace2.normalTarget=" + b.marker) },
-			fire:   func(b *bait) { b.run("status") },
+			Serial: true, beside: "surroundings",
+			Name: "a person's trace2.normalTarget",
+			set:  func(b *bait) { b.person("trace2.normalTarget=" + b.marker) },
+			fire: func(b *bait) { b.run("status") },
 		},
 
 		// What the environment can name.
@@ -154,22 +154,22 @@ func Traps() []Trap {
 		env("GIT_SSH", "fetch", "ssh://localhost/x"),
 		env("GIT_PROXY_COMMAND", "fetch", "git://localhost/x"),
 		{
-			Serial: true,
-			Name:   "GIT_ASKPASS",
-			set:    func(b *bait) { b.t.Setenv("GIT_ASKPASS", b.script) },
-			fire:   askPassword,
+			Serial: true, beside: "surroundings",
+			Name: "GIT_ASKPASS",
+			set:  func(b *bait) { b.t.Setenv("GIT_ASKPASS", b.script) },
+			fire: askPassword,
 		},
 		env("GIT_EDITOR", "commit", "--allow-empty"),
 		env("GIT_PAGER", "grep", "--open-files-in-pager", "main"),
 		{
-			Serial: true,
-			Name:   "GIT_TRACE2",
-			set:    func(b *bait) { b.t.Setenv("GIT_TRACE2", b.marker) },
-			fire:   func(b *bait) { b.run("status") },
+			Serial: true, beside: "surroundings",
+			Name: "GIT_TRACE2",
+			set:  func(b *bait) { b.t.Setenv("GIT_TRACE2", b.marker) },
+			fire: func(b *bait) { b.run("status") },
 		},
 		{
-			Serial: true,
-			Name:   "GIT_CONFIG_COUNT",
+			Serial: true, beside: "surroundings",
+			Name: "GIT_CONFIG_COUNT",
 			set: func(b *bait) {
 				b.t.Setenv("GIT_CONFIG_COUNT", "1")
 				b.t.Setenv("GIT_CONFIG_KEY_0", "diff.external")
@@ -178,14 +178,14 @@ func Traps() []Trap {
 			fire: func(b *bait) { b.run("diff", "main", "bump") },
 		},
 		{
-			Serial: true,
-			Name:   "GIT_CONFIG_PARAMETERS",
-			set:    func(b *bait) { b.t.Setenv("GIT_CONFIG_PARAMETERS", "'diff.external'='"+b.script+"'") },
-			fire:   func(b *bait) { b.run("diff", "main", "bump") },
+			Serial: true, beside: "surroundings",
+			Name: "GIT_CONFIG_PARAMETERS",
+			set:  func(b *bait) { b.t.Setenv("GIT_CONFIG_PARAMETERS", "'diff.external'='"+b.script+"'") },
+			fire: func(b *bait) { b.run("diff", "main", "bump") },
 		},
 		{
-			Serial: true,
-			Name:   "GIT_EXEC_PATH",
+			Serial: true, beside: "surroundings",
+			Name: "GIT_EXEC_PATH",
 			set: func(b *bait) {
 				b.write(filepath.Join(b.dir, "exec/git-bait"), b.call(), 0o755)
 				b.write(filepath.Join(b.dir, "exec/git"), b.call(), 0o755)
@@ -194,8 +194,8 @@ func Traps() []Trap {
 			fire: func(b *bait) { b.run("bait") },
 		},
 		{
-			Serial: true,
-			Name:   "GIT_TEMPLATE_DIR",
+			Serial: true, beside: "surroundings",
+			Name: "GIT_TEMPLATE_DIR",
 			set: func(b *bait) {
 				b.write(filepath.Join(b.dir, "template/hooks/reference-transaction"), b.call(), 0o755)
 				b.t.Setenv("GIT_TEMPLATE_DIR", filepath.Join(b.dir, "template"))
@@ -222,7 +222,15 @@ func askPassword(b *bait) {
 
 // setting is a trap that one command of plain git springs.
 func setting(name string, set func(*bait), fire ...string) Trap {
-	return Trap{Name: name + " on " + fire[0], set: set, fire: func(b *bait) { b.run(fire...) }}
+	return Trap{beside: "configuration", Name: name + " on " + fire[0], set: set, fire: func(b *bait) { b.run(fire...) }}
+}
+
+// alone is a setting that takes something away from other traps, or that git is
+// needed to make.
+func alone(name string, set func(*bait), fire ...string) Trap {
+	tr := setting(name, set, fire...)
+	tr.beside = ""
+	return tr
 }
 
 // local is a setting of the repository that names the program itself.
@@ -233,7 +241,7 @@ func local(key string, fire ...string) Trap {
 // env is a variable that names the program itself.
 func env(name string, fire ...string) Trap {
 	tr := setting(name, func(b *bait) { b.t.Setenv(name, b.script) }, fire...)
-	tr.Serial = true
+	tr.Serial, tr.beside = true, "surroundings"
 	return tr
 }
 
@@ -281,7 +289,7 @@ func hooks() []Trap {
 		"update":                push,
 	} {
 		traps = append(traps, Trap{
-			Name: "hook " + name,
+			Name: "hook " + name, beside: "hooks",
 			set:  func(b *bait) { b.write(filepath.Join(b.GitDir, "hooks", name), b.call(), 0o755) },
 			fire: fire,
 		})
