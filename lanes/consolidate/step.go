@@ -49,11 +49,11 @@ func (e *engine) step(was *tree.Tree, h *head) (*tree.Tree, error) {
 	now := was.Child()
 	folders := map[string][]*delta{}
 	for _, d := range h.deltas {
-		if d.format() == nil {
-			if list, ok := vendorList(was, d.Path); ok {
-				folders[list] = append(folders[list], d)
-				continue
-			}
+		if list, ok := vendorList(was, d.Path); ok && d.format() == nil {
+			folders[list] = append(folders[list], d)
+			continue
+		} else if _, known := folders[list]; ok && d.Path == list && !known {
+			folders[list] = nil
 		}
 		f, err := e.merge(was, now, d)
 		if err != nil {

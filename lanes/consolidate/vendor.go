@@ -45,6 +45,9 @@ func (e *engine) vendored(was, now *tree.Tree, h *head, deltas map[string][]*del
 			}
 		}
 		result := now.Doc(list)
+		if result == nil && len(ds) == 0 {
+			continue
+		}
 		if result == nil {
 			return &refusal{NeedsTool, list + " cannot be read, so nobody knows what its folder must hold", Evidence{File: list}}
 		}
@@ -127,12 +130,22 @@ func (e *engine) vendorProblems(t *tree.Tree, changed []string) []lockfile.Probl
 	var out []lockfile.Problem
 	for _, list := range slices.Sorted(maps.Keys(byList)) {
 		paths := byList[list]
-		d := t.Doc(list)
+		d, b := t.Doc(list), e.base.Doc(list)
 		if d == nil {
 			continue
 		}
+		if b != nil && golang.Drops(b, d) {
+			// What goes may be what a head before has begun to import.
+			for p, f := range t.Changed() {
+				if l, ok := vendorList(t, p); ok && l == list && f != nil {
+					paths = append(paths, p)
+				}
+			}
+			slices.Sort(paths)
+			paths = slices.Compact(paths)
+		}
 		before := map[string]bool{}
-		if b := e.base.Doc(list); b != nil {
+		if b != nil {
 			for _, p := range golang.CheckImports(b, e.base, paths) {
 				before[p.ID()] = true
 			}

@@ -96,3 +96,42 @@ func TestVendoredFilesWithoutAVersion(t *testing.T) {
 	r := s.run(consolidate.Options{})
 	wantOutcomes(t, r, map[string]string{"go_modules/example.com/a-1.1.0": "merged", "go_modules/example.com/b-patched": "left_out needs_tool"})
 }
+
+// One update moves a and drops the package b/more, which only the old a imported;
+// another one moves c, which begins to import it. Every dependency file merges,
+// and the whole would not build: whichever comes second is left out.
+func TestVendoredImports(t *testing.T) {
+	tree := func(a, c, more string) gittest.Files {
+		f := gittest.Files{
+			"go.mod":                    fmt.Sprintf("module example.com/app\n\ngo 1.22\n\nrequire (\n\texample.com/a %s\n\texample.com/b v1.0.0\n\texample.com/c %s\n)\n", a, c),
+			"vendor/example.com/a/a.go": "package a\n\nconst V = \"" + a + "\"\n",
+			"vendor/example.com/b/b.go": "package b\n",
+			"vendor/example.com/c/c.go": "package c\n\nconst V = \"" + c + "\"\n",
+			"vendor/modules.txt":        fmt.Sprintf("# example.com/a %s\n## explicit; go 1.22\nexample.com/a\n# example.com/b v1.0.0\n## explicit; go 1.22\nexample.com/b\n%s# example.com/c %s\n## explicit; go 1.22\nexample.com/c\n", a, more, c),
+		}
+		if more != "" {
+			f["vendor/example.com/b/more/more.go"] = "package more\n"
+			if a == "v1.0.0" {
+				f["vendor/example.com/a/a.go"] = "package a\n\nimport _ \"example.com/b/more\"\n"
+			}
+			if c != "v1.0.0" {
+				f["vendor/example.com/c/c.go"] = "package c\n\nimport _ \"example.com/b/more\"\n"
+			}
+		} else {
+			f["vendor/example.com/b/more/more.go"] = nil // deleted
+		}
+		return f
+	}
+	for _, order := range [][]string{{"a", "c"}, {"c", "a"}} {
+		t.Run(order[0]+" first", func(t *testing.T) {
+			const more = "example.com/b/more\n"
+			heads := map[string]gittest.Files{"a": tree("v1.1.0", "v1.0.0", ""), "c": tree("v1.0.0", "v1.1.0", more)}
+			s := newStory(t, tree("v1.0.0", "v1.0.0", more))
+			for i, name := range order {
+				s.bot(fmt.Sprintf("go_modules/%d-%s", i, name), "Bump example.com/"+name+" from 1.0.0 to 1.1.0", heads[name])
+			}
+			r := s.run(consolidate.Options{})
+			wantOutcomes(t, r, map[string]string{"go_modules/0-" + order[0]: "merged", "go_modules/1-" + order[1]: "left_out incompatible"})
+		})
+	}
+}

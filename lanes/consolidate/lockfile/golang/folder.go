@@ -71,15 +71,13 @@ func (v *Vendor) Module(p string) string {
 }
 
 // Folders sorts the vendored files that a head changes by module and decides
-// over each, in order of first mention. The modules.txt is no such file.
+// over each, in order of first mention. The modules.txt is no such file. Behind
+// them come, without Paths, folders that ours changed and that must be the
+// head's, though it has them as its fork did.
 func (v *Vendor) Folders(changed []string) []Folder {
 	at := map[string]int{}
 	var out []Folder
-	for _, p := range changed {
-		if p == v.result.Path || !strings.HasPrefix(p, v.dir+"/") {
-			continue
-		}
-		m := v.Module(p)
+	folder := func(m string) *Folder {
 		i, ok := at[m]
 		if !ok {
 			i = len(out)
@@ -88,8 +86,24 @@ func (v *Vendor) Folders(changed []string) []Folder {
 			f.Take, f.Tool = v.decide(m)
 			out = append(out, f)
 		}
-		out[i].Paths = append(out[i].Paths, p)
+		return &out[i]
 	}
+	for _, p := range changed {
+		if p != v.result.Path && strings.HasPrefix(p, v.dir+"/") {
+			f := folder(v.Module(p))
+			f.Paths = append(f.Paths, p)
+		}
+	}
+	v.result.Nodes(func(n *lockfile.Node) {
+		m := vendoredOf(n).mod.Path
+		fork, head, ours := contentOf(v.fork, m), contentOf(v.head, m), contentOf(v.ours, m)
+		if m == "" || fork == head || fork == ours || head == ours || head == (content{}) {
+			return
+		}
+		if _, tool := v.decide(m); tool == "" && contentOf(v.result, m).sameModule(head) {
+			folder(m)
+		}
+	})
 	return out
 }
 
@@ -146,6 +160,18 @@ func (v *Vendor) decide(name string) (Side, string) {
 		return Ours, fmt.Sprintf("one update moves %s and another one vendors more of it (%s)", name, some(more))
 	}
 	return take, ""
+}
+
+// Drops reports whether a vendor/modules.txt lists a package and a later state of
+// it does not.
+func Drops(before, after *lockfile.Doc) bool {
+	drops := false
+	before.Nodes(func(n *lockfile.Node) {
+		if now := after.Node(n.Key); !drops && now != n {
+			drops = len(added(vendoredOf(n).packages, nil, vendoredOf(now).packages)) > 0
+		}
+	})
+	return drops
 }
 
 // CheckImports finds what vendored Go files import and d, a vendor/modules.txt,

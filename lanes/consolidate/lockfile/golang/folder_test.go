@@ -165,6 +165,36 @@ func TestFoldersGroups(t *testing.T) {
 	}
 }
 
+// The head's version has the files that its fork had, and ours has others.
+func TestFoldersThatTheHeadLeavesAsTheyWere(t *testing.T) {
+	fork := modulesTxt(t, "a v1.0.0: .", "b v1.0.0: .", "c v1.0.0: .")
+	head := modulesTxt(t, "a v1.2.0: .", "b v1.2.0: .", "c v1.0.0: .")
+	ours := modulesTxt(t, "a v1.1.0: .", "b v1.0.0: .", "c v1.1.0: .")
+	result := modulesTxt(t, "a v1.2.0: .", "b v1.2.0: .", "c v1.1.0: .")
+	got := golang.NewVendor(fork, head, ours, result).Folders(nil)
+	if len(got) != 1 || got[0].Module != "example.com/a" || got[0].Take != golang.Theirs || got[0].Paths != nil {
+		t.Errorf("folders: %+v", got)
+	}
+}
+
+func TestDrops(t *testing.T) {
+	before := modulesTxt(t, "a v1.0.0: . p", "b v1.0.0: .")
+	for name, c := range map[string]struct {
+		after *lockfile.Doc
+		want  bool
+	}{
+		"the same":        {before, false},
+		"more":            {modulesTxt(t, "a v1.1.0: . p q", "b v1.0.0: .", "c v1.0.0: ."), false},
+		"a package less":  {modulesTxt(t, "a v1.0.0: .", "b v1.0.0: ."), true},
+		"a module less":   {modulesTxt(t, "a v1.0.0: . p"), true},
+		"another version": {modulesTxt(t, "a v1.1.0: . p", "b v1.0.0: ."), false},
+	} {
+		if got := golang.Drops(before, c.after); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestFoldersBelowTheRoot(t *testing.T) {
 	text := "# example.com/a v1.0.0\n## explicit\nexample.com/a\n"
 	fork := parse(t, "x/vendor/modules.txt", text, nil)
