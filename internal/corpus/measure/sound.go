@@ -107,7 +107,8 @@ func touches(files []string, dir string) bool {
 
 // findStale notes in each fate the lines that its pull request took out of a manifest
 // and that the result, which claims to have it, still has as often as the base. Old
-// lines of a lockfile may rightly stay, for another package that needs them.
+// lines of a lockfile may rightly stay, for another package that needs them, and so
+// may indirect requirements of a go.mod.
 func findStale(ctx context.Context, c corpus.Case, repo, result string, fates []Fate) error {
 	for i, pr := range c.PullRequests {
 		if !fates[i].Done() {
@@ -128,7 +129,8 @@ func findStale(ctx context.Context, c corpus.Case, repo, result string, fates []
 			before, after, base, now := counts[0], counts[1], counts[2], counts[3]
 			for line, n := range before {
 				gone := n - after[line]
-				if gone > 0 && strings.ContainsAny(line, "0123456789") && now[line] > 0 && now[line] > base[line]-gone {
+				direct := strings.ContainsAny(line, "0123456789") && !strings.HasSuffix(line, "// indirect")
+				if direct && gone > 0 && now[line] > 0 && now[line] > base[line]-gone {
 					fates[i].Stale = append(fates[i].Stale, file+": "+line)
 				}
 			}

@@ -345,12 +345,15 @@ func (s said) unable() (string, bool) {
 	return "", false
 }
 
+// forbidden finds a registry's final word.
+var forbidden = regexp.MustCompile(`\b(E403|403 Forbidden)\b`)
+
 // withRetries asks again, twice at most, while the network is to blame.
 func withRetries(ctx context.Context, try func() said) said {
 	var s said
 	for range 3 {
 		s = try()
-		if _, unable := s.unable(); !unable || ctx.Err() != nil {
+		if why, unable := s.unable(); !unable || ctx.Err() != nil || forbidden.MatchString(why) {
 			break
 		}
 	}
