@@ -188,6 +188,13 @@ func TestPeers(t *testing.T) {
 			want: sketch{asks: []string{"lib ^1.1.0 1.1.0"}, installs: []string{"lib@1.1.0: ms=2.1.3", "ms@2.1.3:"}},
 		},
 		{
+			name: "lion-reader#1501, breeze#3407: both sides come to need one package, which stands once",
+			base: sketch{asks: []string{"a ^1.0.0 1.0.0", "z ^1.0.0 1.0.0"}, installs: []string{"a@1.0.0:", "z@1.0.0:"}},
+			ours: sketch{asks: []string{"a ^2.0.0 2.0.0", "z ^1.0.0 1.0.0"}, installs: []string{"a@2.0.0: ms=2.1.3", "ms@2.1.3:", "z@1.0.0:"}},
+			head: sketch{asks: []string{"a ^1.0.0 1.0.0", "z ^2.0.0 2.0.0"}, installs: []string{"a@1.0.0:", "ms@2.1.3:", "z@2.0.0: ms=2.1.3"}},
+			want: sketch{asks: []string{"a ^2.0.0 2.0.0", "z ^2.0.0 2.0.0"}, installs: []string{"a@2.0.0: ms=2.1.3", "ms@2.1.3:", "z@2.0.0: ms=2.1.3"}},
+		},
+		{
 			name: "a package that one side drops and the other newly needs comes back",
 			base: sketch{asks: []string{"a ^1.0.0 1.0.0", "b ^1.0.0 1.0.0"}, installs: []string{"a@1.0.0: ms=2.0.0", "b@1.0.0:", "ms@2.0.0:"}},
 			ours: sketch{asks: []string{"a ^2.0.0 2.0.0", "b ^1.0.0 1.0.0"}, installs: []string{"a@2.0.0:", "b@1.0.0:"}},
