@@ -2,10 +2,7 @@ module github.com/bailiff-bot/bailiff
 
 go 1.26.0
 
-require (
-	deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141
-	golang.org/x/text v0.44.0
-)
+require deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141
 
 require (
 	github.com/BurntSushi/toml v1.6.0

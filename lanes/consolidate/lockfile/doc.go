@@ -221,6 +221,16 @@ func (d *Doc) Node(key string) *Node {
 	return d.nodes[key]
 }
 
+// At is Node for a key that was put together in a buffer.
+func (d *Doc) At(key []byte) *Node {
+	if len(d.own) > 0 {
+		if n, ok := d.own[string(key)]; ok {
+			return n
+		}
+	}
+	return d.nodes[string(key)]
+}
+
 // Keys returns the keys in file order. The caller must not change the slice.
 func (d *Doc) Keys() []string { return d.order }
 

@@ -142,7 +142,7 @@ func Apply(ours *Doc, p *Patch, was, tree Tree, keep bool) (*Doc, []Conflict) {
 	} else {
 		m.Restore()
 	}
-	m.prune()
+	m.Prune()
 	if f.Finish != nil {
 		f.Finish(m)
 	}
@@ -324,12 +324,13 @@ func (d *Doc) Reached(t Tree) map[*Node]bool {
 	return seen
 }
 
-// prune removes what nothing reaches any more, but not what ours held
-// unreached before: that is not this merge's to mend.
-func (m *Merge) prune() {
+// Prune removes what nothing reaches any more, but not what ours or the head
+// held unreached before: that is not this merge's to mend. (What the head holds
+// is only known of files with roots of their own: its manifests are not here.)
+func (m *Merge) Prune() {
 	reached := m.Reached(m.Tree)
 	gone := map[string]bool{}
-	var before map[*Node]bool
+	var before, head map[*Node]bool
 	for _, k := range m.order {
 		n := m.Node(k)
 		if n.Name == "" || n.Direct || reached[n] {
@@ -340,6 +341,14 @@ func (m *Merge) prune() {
 				before = m.Before.Reached(m.Was)
 			}
 			if !before[old] {
+				continue
+			}
+		}
+		if theirs := m.Head().Node(k); theirs != nil && m.Format.Roots == nil {
+			if head == nil {
+				head = m.Head().Reached(m.Tree)
+			}
+			if !head[theirs] {
 				continue
 			}
 		}

@@ -119,43 +119,17 @@ func Parse(text []byte, at int) (Object, error) {
 // object, whose Key is left to f to set from the decoded key. It returns the
 // object's Close and End, or the first error of f.
 func Walk(text []byte, at int, f func(m Member, key []byte) error) (closing []byte, end int, err error) {
-	i := space(text, at)
-	if i >= len(text) || text[i] != '{' {
-		return nil, 0, errors.New("not a JSON object")
+	s, err := Scan(text, at)
+	if err != nil {
+		return nil, 0, err
 	}
-	i++
-	for {
-		start := i
-		k := space(text, start)
-		if text[k] == '}' {
-			return text[start : k+1], k + 1, nil
-		}
-		keyEnd := str(text, k)
-		key := text[k+1 : keyEnd-1]
-		if bytes.IndexByte(key, '\\') >= 0 {
-			s, err := unquote(text[k:keyEnd])
-			if err != nil {
-				return nil, 0, err
-			}
-			key = []byte(s)
-		}
-		v := space(text, space(text, keyEnd)+1) // behind the colon
-		end := value(text, v)
-		i = end
-		if comma := space(text, end); text[comma] == ',' {
-			i = comma
-		}
-		err := f(Member{
-			Raw: text[start:i:i], Offset: start,
-			KeyAt: k - start, KeyEnd: keyEnd - start, ValueAt: v - start, ValueEnd: end - start,
-		}, key)
-		if err != nil {
+	for s.Next() {
+		if err := f(s.Member(), s.Key()); err != nil {
 			return nil, 0, err
 		}
-		if text[i] == ',' {
-			i++
-		}
 	}
+	closing, end = s.End()
+	return closing, end, s.Err()
 }
 
 // Unique returns a *DuplicateError when two members have one key.

@@ -9,9 +9,11 @@ import (
 // from the whole graph, so a merge has to renew them.
 type flags struct{ dev, optional, devOptional, peer bool }
 
-func isFlag(member string) bool { return flagOf(&flags{}, member) != nil }
+// names in the order of the alphabet, which is npm's in an entry.
+var flagNames = [...]string{"dev", "devOptional", "optional", "peer"}
 
-func flagOf(f *flags, member string) *bool {
+// of returns the flag that a member of an entry holds, or nil.
+func (f *flags) of(member string) *bool {
 	switch member {
 	case "dev":
 		return &f.dev
@@ -25,12 +27,6 @@ func flagOf(f *flags, member string) *bool {
 	return nil
 }
 
-func (f *flags) read(member string, yes bool) {
-	if p := flagOf(f, member); p != nil {
-		*p = yes
-	}
-}
-
 // shown is what the file says of computed flags: devOptional is the overlap,
 // and stands alone.
 func (f flags) shown() flags {
@@ -38,93 +34,152 @@ func (f flags) shown() flags {
 	return f
 }
 
-// derive computes every package's flags: each is kept only while every way to
-// the package goes through an edge, or from a package, of that sort.
-func derive(d *lockfile.Doc) map[*lockfile.Node]flags {
-	all := make(map[*lockfile.Node]flags, d.Len())
-	var queue []*lockfile.Node
-	d.Nodes(func(n *lockfile.Node) {
-		if n.Root && data(n) != nil && !data(n).link {
-			all[n] = flags{}
-			queue = append(queue, n)
-		}
-	})
-	for len(queue) > 0 {
-		n := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		f := all[n]
-		for _, e := range n.Edges {
-			t := target(d, n, e)
-			if t == nil {
-				continue
-			}
-			old, seen := all[t]
-			if !seen {
-				old = flags{true, true, true, true}
-			}
-			dev, opt := e.Kind == lockfile.Dev, e.Kind == lockfile.Optional || e.Kind == lockfile.PeerOptional
-			next := flags{
-				dev:         old.dev && (f.dev || dev),
-				optional:    old.optional && (f.optional || opt),
-				devOptional: old.devOptional && (f.devOptional || f.dev || f.optional || dev || opt),
-				peer:        old.peer && (f.peer || peer(e)),
-			}
-			if !seen || next != old {
-				all[t] = next
-				queue = append(queue, t)
-			}
-		}
-	}
-	return all
+// deriver computes flags as arborist's calcDepFlags does: each is kept only
+// while every way to a package goes through an edge, or from a package, of
+// that sort.
+type deriver struct {
+	doc   *lockfile.Doc
+	all   map[*lockfile.Node]flags
+	queue []*lockfile.Node
 }
 
-// finish writes the flags that the merge changed.
-func finish(m *lockfile.Merge) {
-	now := derive(m.Doc)
-	var head, was map[*lockfile.Node]flags
-	for _, key := range append([]string(nil), m.Keys()...) {
-		n := m.Node(key)
-		p := data(n)
-		want, ok := now[n]
-		if p == nil || n.Parent == "" || !ok || p.flags == want.shown() {
-			continue
+func derive(d *lockfile.Doc, t lockfile.Tree) map[*lockfile.Node]flags {
+	w := &deriver{doc: d, all: make(map[*lockfile.Node]flags, d.Len())}
+	if syntax(d).version == 1 {
+		for _, e := range roots(d, t) {
+			w.edge(nil, flags{}, e)
 		}
-		// A file that already said otherwise for the same graph keeps its word.
-		if was == nil {
-			was, head = derive(m.Before), derive(m.Head())
-		}
-		if f, ok := was[n]; ok && f == want {
-			continue
-		}
-		if f, ok := head[n]; ok && f == want {
-			continue
-		}
-		if c, ok := withValue(n, writeFlags(p, want.shown(), m.Syntax.(*packagesSyntax).style)); ok {
-			m.Set(c, "")
+		w.walk()
+		return w.all
+	}
+	root := d.Node("")
+	if root != nil {
+		w.set(root, flags{})
+		if data(root).workspaces {
+			d.Nodes(func(n *lockfile.Node) {
+				if p := data(n); p != nil && p.link && parent(n.Key) == "" && !outside(p.resolved) {
+					w.set(n, flags{})
+				}
+			})
 		}
 	}
+	w.walk()
+	// Folders of the project that no edge leads to stand for themselves.
+	d.Nodes(func(n *lockfile.Node) {
+		if _, ok := w.all[n]; n.Root && n.Parent != "" && !ok {
+			w.set(n, flags{})
+			w.walk()
+		}
+	})
+	return w.all
+}
+
+func (w *deriver) walk() {
+	for len(w.queue) > 0 {
+		n := w.queue[len(w.queue)-1]
+		w.queue = w.queue[:len(w.queue)-1]
+		f := w.all[n]
+		for _, e := range n.Edges {
+			w.edge(n, f, e)
+		}
+	}
+}
+
+func (w *deriver) set(n *lockfile.Node, f flags) {
+	if old, ok := w.all[n]; !ok || old != f {
+		w.all[n] = f
+		w.queue = append(w.queue, n)
+	}
+}
+
+func (w *deriver) edge(n *lockfile.Node, f flags, e lockfile.Edge) {
+	t := target(w.doc, n, e)
+	if t == nil {
+		return
+	}
+	old, seen := w.all[t]
+	if !seen {
+		old = flags{true, true, true, true}
+	}
+	dev, optional, peer := e.Kind == lockfile.Dev, e.Kind == lockfile.Optional || e.Kind == lockfile.PeerOptional, peer(e)
+	if n != nil && n.Parent != packagesKey {
+		// Of the needs of a legacy entry only their targets tell which are optional.
+		optional = data(t).flags.optional && !data(n).flags.optional
+	}
+	w.set(t, flags{
+		dev:         old.dev && (f.dev || dev),
+		optional:    old.optional && (f.optional || optional),
+		devOptional: old.devOptional && (f.devOptional || f.dev || f.optional || dev || optional),
+		peer:        old.peer && (f.peer || peer),
+	})
+}
+
+// renew writes the flags that the merge changed. Where the file of a side says
+// otherwise for the same graph, it keeps its word: npm's own were not always right.
+func renew(m *lockfile.Merge) {
+	now := derive(m.Doc, m.Tree)
+	old := syntax(m.Doc).version == 1 && !overlaps(m.Before) && !overlaps(m.Head())
+	var head, was map[*lockfile.Node]flags
+	var changed []*lockfile.Node
+	m.Nodes(func(n *lockfile.Node) {
+		p := data(n)
+		full, ok := now[n]
+		want := full.shown()
+		if old {
+			want.devOptional, want.peer = false, false
+		}
+		if p == nil || p.link || !ok || n.Key == "" || p.flags == want {
+			return
+		}
+		if was == nil {
+			was, head = derive(m.Before, m.Was), derive(m.Head(), m.Tree)
+		}
+		if side := m.Head().Node(n.Key); side != nil && head[side] == full {
+			want = data(side).flags
+		} else if side := m.Before.Node(n.Key); side != nil && was[side] == full {
+			want = data(side).flags
+		}
+		if p.flags == want {
+			return
+		}
+		if c, ok := withValue(n, writeFlags(p, want)); ok {
+			changed = append(changed, c)
+		}
+	})
+	for _, c := range changed {
+		m.Set(c, "")
+	}
+}
+
+// overlaps reports whether a file of version 1 was written by npm 7 or later,
+// which has two flags more.
+func overlaps(d *lockfile.Doc) bool {
+	found := false
+	d.Nodes(func(n *lockfile.Node) {
+		if p := data(n); p != nil && (p.flags.devOptional || p.flags.peer) {
+			found = true
+		}
+	})
+	return found
 }
 
 // first are the members that npm writes before the flags.
 var first = map[string]bool{"name": true, "version": true, "resolved": true, "integrity": true}
 
-func writeFlags(p *pkg, want flags, style jsontext.Style) []byte {
+// writeFlags is the value of a package's member with other flags.
+func writeFlags(p *pkg, want flags) []byte {
 	o, err := jsontext.Parse(p.member.Value(), 0)
-	if err != nil {
+	if err != nil || len(o.Members) == 0 {
 		return p.member.Value()
-	}
-	lead := "\n" + style.Unit + style.Unit + style.Unit
-	if len(o.Members) > 0 {
-		lead = string(o.Members[0].Lead())
 	}
 	var out []jsontext.Member
 	for _, m := range o.Members {
-		if !isFlag(m.Key) {
+		if want.of(m.Key) == nil {
 			out = append(out, m)
 		}
 	}
-	for _, f := range []string{"dev", "devOptional", "optional", "peer"} {
-		if !*flagOf(&want, f) {
+	for _, f := range flagNames {
+		if !*want.of(f) {
 			continue
 		}
 		at := 0
@@ -133,7 +188,7 @@ func writeFlags(p *pkg, want flags, style jsontext.Style) []byte {
 		}
 		out = append(out, jsontext.Member{})
 		copy(out[at+1:], out[at:])
-		out[at] = jsontext.NewMember(lead, f, []byte("true"))
+		out[at] = o.Members[len(o.Members)-1].WithKey(f).WithValue([]byte("true"))
 	}
 	return jsontext.Append(nil, out, o.Close)
 }

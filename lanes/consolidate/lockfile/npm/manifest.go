@@ -9,8 +9,10 @@ import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
 )
 
-// sections of a manifest that hold requirements, later ones first in force.
-var sections = []struct {
+// sections are the members of a manifest, and of a package's entry in a
+// lockfile, that hold requirements. Of a name in two of them the later one
+// counts, as in arborist's loader.
+var sections = [...]struct {
 	name string
 	kind lockfile.EdgeKind
 }{
@@ -20,7 +22,7 @@ var sections = []struct {
 	{"devDependencies", lockfile.Dev},
 }
 
-func section(name string) bool {
+func isSection(name string) bool {
 	for _, s := range sections {
 		if s.name == name {
 			return true
@@ -30,11 +32,7 @@ func section(name string) bool {
 }
 
 // manifestSyntax is the text around a manifest's members.
-type manifestSyntax struct {
-	before, after, closing []byte
-	// sections: the text up to a section's brace, and its end.
-	heads, closings map[string][]byte
-}
+type manifestSyntax struct{ before, after, closing []byte }
 
 // Keys: "#scripts" for a member, "dependencies/react" for a requirement.
 func manifestFormat(r Ranges) *lockfile.Format {
@@ -53,86 +51,67 @@ func manifestFormat(r Ranges) *lockfile.Format {
 }
 
 func parseManifest(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
-	if err := jsontext.Check(content); err != nil {
+	if err := check(content); err != nil {
 		return nil, err
 	}
-	top, err := jsontext.Parse(content, 0)
+	top, err := jsontext.Scan(content, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := unique(top, content); err != nil {
-		return nil, err
-	}
-	syn := &manifestSyntax{
-		before: content[:bytes.IndexByte(content, '{')], after: content[top.End:], closing: top.Close,
-		heads: map[string][]byte{}, closings: map[string][]byte{},
-	}
-	d := lockfile.NewDoc(len(top.Members) + 16)
-	d.Syntax = syn
-	for _, m := range top.Members {
-		key := "#" + m.Key
-		if !section(m.Key) || m.Value()[0] != '{' {
-			d.Add(reuse(like, &lockfile.Node{Key: key, Raw: m.Raw}, func(n *lockfile.Node) {
-				m.Raw = n.Raw
+	p := &parser{content: content, like: like, doc: lockfile.NewDoc(32)}
+	for top.Next() {
+		if key := string(top.Key()); isSection(key) && top.IsObject() {
+			err = p.requirements(top, key)
+		} else {
+			m := top.Member()
+			err = p.add(&lockfile.Node{Key: "#" + key, Raw: m.Raw}, m, func(n *lockfile.Node, m jsontext.Member) error {
 				n.Data = m
-			}))
-			continue
+				return nil
+			})
 		}
-		o, err := jsontext.Parse(content, m.Offset+m.ValueAt)
 		if err != nil {
 			return nil, err
 		}
-		if err := unique(o, content); err != nil {
-			return nil, err
-		}
-		head := m.Raw[:m.ValueAt]
-		d.Add(&lockfile.Node{Key: key, Raw: head, Data: o.Close})
-		for _, dm := range o.Members {
-			d.Add(reuse(like, &lockfile.Node{Key: m.Key + "/" + dm.Key, Parent: key, Raw: dm.Raw}, func(n *lockfile.Node) {
-				dm.Raw = n.Raw
-				n.Data = dm
-				if s, ok := jsontext.String(dm.Value()); ok {
-					n.Name, n.Version, n.Direct = dm.Key, s, true
-				}
-			}))
+	}
+	if top.Err() != nil {
+		return nil, top.Err()
+	}
+	closing, end := top.End()
+	p.doc.Syntax = &manifestSyntax{
+		before: bytes.Clone(content[:bytes.IndexByte(content, '{')]), after: bytes.Clone(content[end:]), closing: bytes.Clone(closing),
+	}
+	return p.doc, nil
+}
+
+// requirements reads one section of a manifest.
+func (p *parser) requirements(top *jsontext.Scanner, section string) error {
+	s, end, err := p.open(top, "#"+section)
+	if err != nil {
+		return err
+	}
+	for s.Next() {
+		m := s.Member()
+		m.Key = string(s.Key())
+		err := p.add(&lockfile.Node{Key: section + "/" + m.Key, Parent: "#" + section, Raw: m.Raw}, m, func(n *lockfile.Node, m jsontext.Member) error {
+			n.Data = m
+			if s, ok := jsontext.String(m.Value()); ok {
+				n.Name, n.Version, n.Direct = m.Key, s, true
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return d, nil
+	return end()
 }
 
 func encodeManifest(d *lockfile.Doc) ([]byte, error) {
 	syn := d.Syntax.(*manifestSyntax)
-	out := append(bytes.Clone(syn.before), '{')
-	var open *lockfile.Node // the section being written
-	fresh := true           // nothing written yet in the object being written
-	end := func() {
-		if open == nil {
-			return
-		}
-		if fresh {
-			out = append(out, '}')
-		} else {
-			out = append(out, open.Data.([]byte)...)
-		}
-		open, fresh = nil, false
-	}
-	d.Nodes(func(n *lockfile.Node) {
-		if open != nil && n.Parent != open.Key {
-			end()
-		}
-		if !fresh {
-			out = append(out, ',')
-		}
-		fresh = false
-		out = append(out, n.Raw...)
-		if closing, ok := n.Data.([]byte); ok {
-			out = append(out, '{')
-			open, fresh = n, true
-			_ = closing
-		}
-	})
-	end()
-	return append(append(out, syn.closing...), syn.after...), nil
+	e := newEncoder(d)
+	e.out = append(append(e.out, syn.before...), '{')
+	e.members()
+	return append(append(e.out, syn.closing...), syn.after...), nil
 }
 
 // combineManifest merges a member that holds no requirement, key by key.

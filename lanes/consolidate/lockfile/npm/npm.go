@@ -1,6 +1,12 @@
 // Package npm knows npm's files: package.json and package-lock.json in its
 // three versions. What yarn and pnpm share with npm, ranges and manifests, is
 // exported for them.
+//
+// A lockfile is a picture of the folders that an installation makes, so where a
+// package stands decides what its dependents find. All three versions are read
+// as one model: a node a package, its key the path at which it stands. The
+// truth is npm's own library arborist: how an edge finds its package, when it is
+// satisfied, and what `npm ci` refuses.
 package npm
 
 import (
@@ -8,8 +14,6 @@ import (
 	"strings"
 
 	"deps.dev/util/semver"
-	"golang.org/x/text/collate"
-	"golang.org/x/text/language"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/version"
@@ -17,6 +21,17 @@ import (
 
 // Ecosystem is the name users filter by.
 const Ecosystem = "npm"
+
+// Formats returns npm's formats.
+func Formats() []*lockfile.Format {
+	r := NewRanges()
+	return []*lockfile.Format{
+		manifestFormat(r),
+		lockFormat(r, 3),
+		lockFormat(r, 2),
+		lockFormat(r, 1),
+	}
+}
 
 // Ranges are npm's requirements: ranges, aliases, and what is neither.
 type Ranges struct{ *version.Rules }
@@ -41,7 +56,7 @@ func Alias(req string) (name, rng string) {
 
 // Meets reports whether a package of this name and version meets a
 // requirement of the name dep. What is no range (a tag, an address, a
-// repository) is met by whatever is locked.
+// repository) is met by whatever is locked. An empty name is not compared.
 func (r Ranges) Meets(dep, req, name, ver string) bool {
 	alias, rng := Alias(req)
 	want := dep
@@ -68,26 +83,6 @@ func (r Ranges) CompareReqs(a, b string) (int, bool) {
 	_, a = Alias(a)
 	_, b = Alias(b)
 	return r.Lowest(strings.TrimSpace(a), strings.TrimSpace(b))
-}
-
-// Less orders keys as npm writes them: by the English collation.
-func newLess() func(a, b string) bool {
-	c := collate.New(language.English)
-	return func(a, b string) bool {
-		if a == "" || b == "" || a[0] == '#' || b[0] == '#' {
-			return false
-		}
-		return c.CompareString(a, b) < 0
-	}
-}
-
-// Formats returns npm's formats.
-func Formats() []*lockfile.Format {
-	r := NewRanges()
-	return []*lockfile.Format{
-		manifestFormat(r),
-		packagesFormat(r),
-	}
 }
 
 // isLock reports whether a path names npm's lockfile.

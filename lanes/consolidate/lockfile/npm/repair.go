@@ -2,7 +2,6 @@ package npm
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
@@ -15,131 +14,240 @@ type origin struct {
 
 // mender puts back what a merge by path has taken from somebody.
 type mender struct {
-	Ranges
+	judge
 	*lockfile.Merge
-	moved map[string]origin
+	// project stands for the manifest where the file has no entry for it.
+	project *lockfile.Node
+	moved   map[string]origin
+	users   map[string][]string    // by name: the packages that need it
+	named   map[string][]candidate // by name: the packages of all sides
+	queue   []string
+	queued  map[string]bool
 }
 
-// repair looks at every edge of the merged tree. One that is unmet here, and
-// was met on the side its package came from, gets that side's version again:
-// where it was, if that place is free and nobody else is hurt, else nested
-// under the package that needs it.
-func (r Ranges) repair(m *lockfile.Merge) {
-	w := &mender{Ranges: r, Merge: m, moved: map[string]origin{}}
-	queue := slices.Clone(m.Keys())
-	queued := make(map[string]bool, len(queue))
-	for _, k := range queue {
-		queued[k] = true
+// repair looks at the edges of the merged tree that the merge may have cut. One
+// that is unmet here, and in neither side alone, gets the version again that
+// met it on the side its package came from.
+func (l *lock) repair(m *lockfile.Merge) {
+	changed := bundles(m)
+	m.Prune() // what nobody needs is nobody's obstacle
+	w := &mender{judge: l.judge(m.Doc, m.Tree), Merge: m, moved: map[string]origin{}, queued: map[string]bool{}}
+	if l.version == 1 {
+		if d := manifestOf(m.Doc, m.Tree, ""); d != nil {
+			w.project = &lockfile.Node{Root: true, Edges: Needs(d), Data: &pkg{}}
+		}
 	}
+	// Only what leads to a changed name can have changed, or what changed itself.
+	for _, c := range m.Patch.Changes {
+		changed[nameOf(c.Key)] = true
+	}
+	w.packages(func(n *lockfile.Node) {
+		old := m.Before.Node(n.Key)
+		for _, e := range n.Edges {
+			if (old != n || changed[e.Name] || e.Name == "") && !w.met(m.Doc, n, e, target(m.Doc, n, e)) {
+				w.look(n.Key)
+				return
+			}
+		}
+	})
 	// Each step places one package deeper than the last or fills a gap, so it
 	// ends; the bound is for hostile files.
-	for budget := 20*len(queue) + 1000; len(queue) > 0 && budget > 0; budget-- {
-		key := queue[0]
-		queue = queue[1:]
-		queued[key] = false
-		n := m.Node(key)
+	for budget := 4*m.Len() + 1000; len(w.queue) > 0 && budget > 0; budget-- {
+		key := w.queue[0]
+		w.queue = w.queue[1:]
+		w.queued[key] = false
+		n := w.node(key)
 		if n == nil {
 			continue
 		}
 		for _, e := range n.Edges {
-			if e.Name == "" || w.met(m.Doc, e, target(m.Doc, n, e)) {
+			t := target(m.Doc, n, e)
+			if e.Name == "" || w.met(m.Doc, n, e, t) || w.unmetAlready(n, e, t) {
 				continue
 			}
-			for _, k := range w.mend(n, e) {
-				if !queued[k] {
-					queued[k] = true
-					queue = append(queue, k)
-				}
-			}
+			w.mend(n, e, t)
 		}
 	}
 }
 
-// mend meets one edge, and returns the keys whose edges have to be looked at again.
-func (w *mender) mend(n *lockfile.Node, e lockfile.Edge) []string {
-	t, from := w.wanted(n, e)
-	if t == nil {
+// packages calls f for every package, and for the project.
+func (w *mender) packages(f func(n *lockfile.Node)) {
+	if w.project != nil {
+		f(w.project)
+	}
+	w.Nodes(func(n *lockfile.Node) {
+		if len(n.Edges) > 0 {
+			f(n)
+		}
+	})
+}
+
+// node is a package, or the project.
+func (w *mender) node(key string) *lockfile.Node {
+	if key == "" && w.project != nil {
+		return w.project
+	}
+	return w.Node(key)
+}
+
+// look puts a package's edges on the list of what has to be looked at.
+func (w *mender) look(key string) {
+	if !w.queued[key] {
+		w.queued[key] = true
+		w.queue = append(w.queue, key)
+	}
+}
+
+// counterpart is the package of a side that a package of the result is, if the
+// side has it with this edge.
+func counterpart(d *lockfile.Doc, n *lockfile.Node, e lockfile.Edge) *lockfile.Node {
+	on := d.Node(n.Key)
+	if on == nil || on.Version != n.Version || !slices.Contains(on.Edges, e) {
 		return nil
 	}
-	for _, at := range w.places(n, e, t) {
-		old := w.Node(at)
-		if old != nil && lockfile.Same(old, t) {
-			continue
-		}
-		forced := old != nil && at == join(start(n, e), e.Name) && n.Root
-		if old != nil && !forced {
-			continue
-		}
-		if !forced && w.hurts(at, e.Name, t) {
-			continue
-		}
-		return w.place(t, from, at)
-	}
-	return nil
+	return on
 }
 
-// wanted is the package that met the edge on a side where n stood as it is.
-func (w *mender) wanted(n *lockfile.Node, e lockfile.Edge) (*lockfile.Node, *lockfile.Doc) {
-	if o, ok := w.moved[n.Key]; ok {
-		if on := o.doc.Node(o.key); on != nil {
-			if t := target(o.doc, on, e); t != nil && w.met(o.doc, e, t) {
-				return t, o.doc
+// unmetAlready reports whether an edge is just as unmet on a side of its own:
+// then that is not this merge's to mend.
+func (w *mender) unmetAlready(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node) bool {
+	for _, d := range []*lockfile.Doc{w.Head(), w.Before} {
+		on := counterpart(d, n, e)
+		if on == nil {
+			continue
+		}
+		switch was := target(d, on, e); {
+		case t == nil && was == nil, t != nil && was != nil && was.Key == t.Key && was.Version == t.Version:
+			return true
+		}
+	}
+	return false
+}
+
+// mend meets one edge, which leads to t now, if it can: with what met it where
+// its package comes from, else with any side's, the highest version first.
+func (w *mender) mend(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node) {
+	for _, find := range []func(*lockfile.Node, lockfile.Edge) []candidate{w.former, w.others} {
+		for _, c := range find(n, e) {
+			if at, ok := w.room(n, e, t, c); ok {
+				w.place(c, at)
+				return
 			}
 		}
 	}
-	for _, d := range w.Sources() {
-		on := d.Node(n.Key)
-		if on == nil || on.Version != n.Version {
-			continue
-		}
-		if t := target(d, on, e); t != nil && w.met(d, e, t) {
-			return t, d
-		}
-	}
-	// A requirement that this merge put together: any side's version that meets it.
-	for _, d := range w.Sources() {
-		if t := resolve(d, start(n, e), e.Name); t != nil && w.met(d, e, t) {
-			return t, d
-		}
-	}
-	return nil, nil
 }
 
-// places are where a package may stand for an edge, best first: where it was,
-// if the dependent finds it there, then from the dependent upwards.
-func (w *mender) places(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node) []string {
-	var out []string
-	dir := start(n, e)
-	for d := dir; ; d = parent(d) {
-		at := join(d, e.Name)
-		if at == t.Key {
-			out = slices.Insert(out, 0, at)
-		} else {
-			out = append(out, at)
+// candidate is a package of a side.
+type candidate struct {
+	*lockfile.Node
+	from *lockfile.Doc
+}
+
+// former are the packages that met an edge before.
+func (w *mender) former(n *lockfile.Node, e lockfile.Edge) []candidate {
+	var out []candidate
+	add := func(on *lockfile.Node, from *lockfile.Doc) {
+		if on == nil {
+			return
 		}
-		if d == "" || w.Node(at) != nil { // beyond it, this one would be found first
-			break
+		if t := target(from, on, e); t != nil && w.met(from, on, e, t) && !data(t).bundled {
+			out = append(out, candidate{t, from})
 		}
+	}
+	if o, ok := w.moved[n.Key]; ok {
+		add(o.doc.Node(o.key), o.doc)
+	}
+	for _, d := range w.Sources() {
+		add(counterpart(d, n, e), d)
 	}
 	return out
 }
 
-// hurts reports whether a package placed there takes the place of one that
-// somebody below finds further up and that only that one satisfies.
-func (w *mender) hurts(at, name string, t *lockfile.Node) bool {
+// others are the packages of all sides that meet an edge.
+func (w *mender) others(n *lockfile.Node, e lockfile.Edge) []candidate {
+	if w.named == nil {
+		w.named = map[string][]candidate{}
+		for _, d := range w.Sources() {
+			d.Nodes(func(t *lockfile.Node) {
+				if t.Name != "" && inside(t.Key) >= 0 && !data(t).bundled {
+					w.named[nameOf(t.Key)] = append(w.named[nameOf(t.Key)], candidate{t, d})
+				}
+			})
+		}
+	}
+	var out []candidate
+	for _, c := range w.named[e.Name] {
+		if w.met(c.from, n, e, c.Node) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		c, _ := w.Compare(b.Version, a.Version)
+		return c
+	})
+	return out
+}
+
+// room finds the path for a package that an edge needs, which leads to t now:
+// where it was, if its dependent finds it there, else as high as it can stand
+// without taking another's place. If there is none, it replaces t where t would
+// always be found first, and those who used t look again.
+func (w *mender) room(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node, c candidate) (string, bool) {
+	var free []string
+	var blocked *lockfile.Node
+	for dir := start(n, e); ; dir = parent(dir) {
+		at := join(dir, e.Name)
+		if blocked = w.Node(at); blocked != nil {
+			break // beyond it, this one would be found first
+		}
+		if (dir == "" || w.Node(dir) != nil) && len(at) <= maxPath {
+			free = append(free, at)
+		}
+		if top(dir) {
+			break
+		}
+	}
+	slices.Reverse(free)
+	if i := slices.Index(free, c.Key); i > 0 {
+		free = slices.Insert(slices.Delete(free, i, i+1), 0, c.Key)
+	}
+	for _, at := range free {
+		if !w.hurts(at, e.Name, c.Node, true) {
+			return at, true
+		}
+	}
+	if t == nil || t != blocked || data(t).bundled {
+		return "", false
+	}
+	if parent(t.Key) == n.Key || !w.hurts(t.Key, e.Name, c.Node, false) {
+		return t.Key, true
+	}
+	return "", false
+}
+
+// hurts reports whether a package at a path takes the place of one that
+// somebody finds now and that only that one can be: shadow says that the place
+// is free, so it is about those who look further up; else about those who use
+// what stands there and have no folder of their own for another.
+func (w *mender) hurts(at, name string, c *lockfile.Node, shadow bool) bool {
 	dir := parent(at)
-	for _, k := range w.Keys() {
-		n := w.Node(k)
-		if n.Parent == "" || (dir != "" && k != dir && !strings.HasPrefix(k, dir+"/")) {
+	for _, key := range w.usersOf(name) {
+		n := w.node(key)
+		if n == nil || !within(key, dir) {
 			continue
 		}
 		for _, e := range n.Edges {
-			if e.Name != name || !within(start(n, e), dir) {
+			if e.Name != name || w.met(w.Doc, n, e, &lockfile.Node{Key: at, Name: c.Name, Version: c.Version, Data: c.Data}) {
 				continue
 			}
-			cur := target(w.Doc, n, e)
-			shadowed := cur == nil || len(parent(cur.Key)) < len(dir)
-			if shadowed && w.met(w.Doc, e, cur) && !w.met(w.Doc, e, t) {
+			t := target(w.Doc, n, e)
+			if shadow {
+				// A peer may not stand in the folder of who needs it.
+				above := t == nil || len(parent(t.Key)) < len(dir)
+				if above && within(start(n, e), dir) && w.met(w.Doc, n, e, t) || peer(e) && !n.Root && key == dir {
+					return true
+				}
+			} else if t != nil && t.Key == at && (peer(e) || key == dir) && w.met(w.Doc, n, e, t) {
 				return true
 			}
 		}
@@ -147,65 +255,102 @@ func (w *mender) hurts(at, name string, t *lockfile.Node) bool {
 	return false
 }
 
-func within(p, dir string) bool {
-	return dir == "" || p == dir || strings.HasPrefix(p, dir+"/")
+// usersOf are the packages that need a name. What the repair adds is noted, what
+// it removes stays in the list.
+func (w *mender) usersOf(name string) []string {
+	if w.users == nil {
+		w.users = map[string][]string{}
+		w.packages(w.use)
+	}
+	return w.users[name]
 }
 
-// place puts a package and what is nested in it at a path.
-func (w *mender) place(t *lockfile.Node, from *lockfile.Doc, at string) []string {
-	var touched []string
+func (w *mender) use(n *lockfile.Node) {
+	for _, e := range n.Edges {
+		if e.Name != "" {
+			w.users[e.Name] = append(w.users[e.Name], n.Key)
+		}
+	}
+}
+
+// place puts a package with all that is nested in it at a path, in place of
+// what stands there.
+func (w *mender) place(c candidate, at string) {
+	name := nameOf(at)
+	users := w.usersOf(name)
+	if old := w.Node(at); old != nil {
+		for _, key := range users {
+			if n := w.node(key); n != nil && within(key, parent(at)) {
+				w.look(key)
+			}
+		}
+		for _, n := range below(w.Doc, at) {
+			w.Delete(n.Key)
+		}
+	}
 	put := func(n *lockfile.Node, key string) {
-		behind := w.Behind(from, n.Key)
-		if key != n.Key {
-			behind = w.before(key)
+		behind := ""
+		if key == n.Key {
+			behind = w.Behind(c.from, key)
+		} else {
+			behind = before(w.Doc, key)
 		}
-		c := rekey(n, key)
-		w.Set(c, behind)
-		w.moved[key] = origin{from, n.Key}
-		touched = append(touched, key)
+		x := rekey(w.Doc, n, key)
+		w.Set(x, behind)
+		w.moved[key] = origin{c.from, n.Key}
+		w.use(x)
+		w.look(key)
 	}
-	old := w.Node(at)
-	put(t, at)
-	inside := t.Key + "/" + nm
-	for _, k := range from.Keys() {
-		if rest, ok := strings.CutPrefix(k, inside); ok {
-			if to := at + "/" + nm + rest; w.Node(to) == nil {
-				put(from.Node(k), to)
-			}
-		}
+	put(c.Node, at)
+	for _, n := range below(c.from, c.Key) {
+		put(n, at+n.Key[len(c.Key):])
 	}
-	if old != nil { // Whoever used the one that was here looks again.
-		for _, k := range w.Keys() {
-			for _, e := range w.Node(k).Edges {
-				if e.Name == nameOf(at) {
-					touched = append(touched, k)
-					break
-				}
-			}
+	// Those below look whether they find the new one and what it is to them.
+	for _, key := range users {
+		if within(key, parent(at)) {
+			w.look(key)
 		}
 	}
-	return touched
 }
 
-// before is the key that a new one goes behind: the last smaller one.
-func (w *mender) before(key string) string {
-	behind := packagesKey
-	for _, k := range w.Keys() {
-		if k == "" || w.Node(k).Parent == packagesKey && w.Format.Less(k, key) {
-			behind = k
+// below are the packages nested in a package, in file order.
+func below(d *lockfile.Doc, key string) []*lockfile.Node {
+	var out []*lockfile.Node
+	d.Nodes(func(n *lockfile.Node) {
+		if len(n.Key) > len(key) && within(n.Key, key) && n.Name != "" {
+			out = append(out, n)
 		}
-	}
+	})
+	return out
+}
+
+// before is the key that a new one goes behind: the last smaller one that it
+// shares its object with.
+func before(d *lockfile.Doc, key string) string {
+	parent := parentKey(d, key)
+	behind := parent
+	d.Nodes(func(n *lockfile.Node) {
+		if n.Parent == parent && (n.Key == "" || d.Format.Less(n.Key, key)) {
+			behind = n.Key
+		}
+	})
 	return behind
 }
 
-// rekey is a node under another path. An alias keeps its name in the text.
-func rekey(n *lockfile.Node, key string) *lockfile.Node {
-	if n.Key == key {
-		return n
+// parentKey is the Parent of the node of a package at a path.
+func parentKey(d *lockfile.Doc, key string) string {
+	prefixed := len(key) > len(legacyPrefix) && key[:len(legacyPrefix)] == legacyPrefix
+	switch {
+	case prefixed:
+		if up := parent(key[len(legacyPrefix):]); up != "" {
+			return legacyPrefix + up
+		}
+		return legacyKey
+	case syntax(d).version > 1:
+		return packagesKey
 	}
-	c := *n
-	p := *data(n)
-	p.member, p.fresh = p.member.WithKey(key), true
-	c.Key, c.Raw, c.Data = key, p.member.Raw, &p
-	return &c
+	if up := parent(key); up != "" {
+		return up
+	}
+	return legacyKey
 }

@@ -8,6 +8,10 @@ import (
 
 const nm = "node_modules/"
 
+// maxPath is the longest path of a package: the limit of Linux for a path. It
+// bounds what a hostile file can make of its nesting.
+const maxPath = 4096
+
 // join is the path of a package placed under a directory.
 func join(dir, name string) string {
 	if dir == "" {
@@ -16,11 +20,42 @@ func join(dir, name string) string {
 	return dir + "/" + nm + name
 }
 
+// inside is the offset of a path behind its last node_modules/, or -1.
+func inside(key string) int {
+	for end := len(key); ; {
+		i := strings.LastIndex(key[:end], nm)
+		if i < 0 {
+			return -1
+		}
+		if i == 0 || key[i-1] == '/' {
+			return i + len(nm)
+		}
+		end = i
+	}
+}
+
+// isName reports whether a path is a package's name: "a" or "@scope/a".
+func isName(s string) bool {
+	n := strings.Count(s, "/")
+	return n == 0 || n == 1 && s[0] == '@'
+}
+
+// nameOf is the package name that a path ends in.
+func nameOf(key string) string {
+	if i := inside(key); i >= 0 {
+		return key[i:]
+	}
+	if key == "" {
+		return "."
+	}
+	return key
+}
+
 // parent is the directory whose node_modules holds the package at a path; for
 // a folder of the project, the folder above.
 func parent(key string) string {
-	if i := strings.LastIndex(key, nm); i >= 0 && !strings.Contains(key[i+len(nm):], "/node_modules") {
-		return strings.TrimSuffix(key[:i], "/")
+	if i := inside(key); i >= 0 && isName(key[i:]) {
+		return strings.TrimSuffix(key[:i-len(nm)], "/")
 	}
 	if i := strings.LastIndexByte(key, '/'); i >= 0 {
 		return key[:i]
@@ -28,34 +63,53 @@ func parent(key string) string {
 	return ""
 }
 
+// outside reports whether a folder is not in the project, so that what is in
+// it finds nothing of the project's.
+func outside(dir string) bool { return dir == ".." || strings.HasPrefix(dir, "../") }
+
+// top reports whether the search for a package ends in a folder.
+func top(dir string) bool { return dir == "" || outside(dir) && inside(dir) < 0 }
+
+// within reports whether a path is a directory or below it.
+func within(p, dir string) bool {
+	return dir == "" || strings.HasPrefix(p, dir) && (len(p) == len(dir) || p[len(dir)] == '/')
+}
+
 // resolve finds a name as node does: in the folder's own node_modules, then in
 // those above.
 func resolve(d *lockfile.Doc, dir, name string) *lockfile.Node {
+	var room [256]byte
 	for {
-		if n := d.Node(join(dir, name)); n != nil {
+		key := append(room[:0], dir...)
+		if dir != "" {
+			key = append(key, '/')
+		}
+		key = append(append(key, nm...), name...)
+		if n := d.At(key); n != nil {
 			return n
 		}
-		if dir == "" {
+		if top(dir) {
 			return nil
 		}
 		dir = parent(dir)
 	}
 }
 
-// target is the package that an edge leads to. Peers are looked for beside
-// the package, never inside it.
+// target is the package that an edge leads to.
 func target(d *lockfile.Doc, from *lockfile.Node, e lockfile.Edge) *lockfile.Node {
 	if e.Name == "" {
 		return d.Node(e.To)
 	}
-	return resolve(d, start(from, e), e.Name)
+	dir := ""
+	if from != nil {
+		dir = from.Key
+	}
+	return resolve(d, dir, e.Name)
 }
 
-// start is the folder where the search for an edge begins.
+// start is the folder where a package that meets the edge may stand deepest.
+// Peers stand beside their dependent, never inside it.
 func start(from *lockfile.Node, e lockfile.Edge) string {
-	if from == nil {
-		return ""
-	}
 	if peer(e) && !from.Root {
 		return parent(from.Key)
 	}
@@ -64,22 +118,12 @@ func start(from *lockfile.Node, e lockfile.Edge) string {
 
 func peer(e lockfile.Edge) bool { return e.Kind == lockfile.Peer || e.Kind == lockfile.PeerOptional }
 
-// met reports whether an edge is satisfied by what it leads to.
-func (r Ranges) met(d *lockfile.Doc, e lockfile.Edge, t *lockfile.Node) bool {
-	if t == nil {
-		return e.Kind == lockfile.Optional || e.Kind == lockfile.PeerOptional
-	}
-	if p := data(t); p != nil && p.link {
-		if to := d.Node(p.to); to != nil {
-			t = to
+// linked is what a link leads to; another package is itself.
+func linked(d *lockfile.Doc, n *lockfile.Node) *lockfile.Node {
+	if p := data(n); p.link {
+		if to := d.Node(p.resolved); to != nil {
+			return to
 		}
-		if t.Version == "" {
-			return true
-		}
-		return r.Meets(e.Name, e.Req, "", t.Version)
 	}
-	if t.Version == "" {
-		return true
-	}
-	return r.Meets(e.Name, e.Req, t.Name, t.Version)
+	return n
 }
