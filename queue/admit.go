@@ -89,6 +89,8 @@ func (q *Queue) Admit(ctx context.Context, a Admission) ([]Admitted, error) {
 	switch {
 	case slot != "" && once != "":
 		return nil, &Error{Kind: Invalid, Op: op, Text: "a slot needs no delivery: leave Once empty"}
+	case slot != "" && a.Slot.At.UnixMilli() <= 0:
+		return nil, &Error{Kind: Invalid, Op: op, Text: "the slot has no time"}
 	case slot != "":
 		once = fmt.Sprintf("slot/%s/%d", slot, a.Slot.At.UnixMilli())
 	case once == "":

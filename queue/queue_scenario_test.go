@@ -595,6 +595,7 @@ func TestBadInput(t *testing.T) {
 			"second payload":    {Admission{Tenant: "i", Once: "g", Tasks: []Spec{{}, {Payload: make([]byte, 17)}}}, TooLarge},
 			"priority":          {one("i", Spec{Priority: 2}), Invalid},
 			"negative quiet":    {one("i", Spec{Quiet: -1}), Invalid},
+			"slot of no time":   {Admission{Tenant: "i", Slot: Slot{Schedule: "s"}}, Invalid},
 			"slot and delivery": {Admission{Tenant: "i", Once: "g", Slot: Slot{Schedule: "s"}}, Invalid},
 		} {
 			_, err := q.Admit(ctx, c.a)

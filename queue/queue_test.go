@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -175,3 +176,13 @@ func TestLifeOfATask(t *testing.T) {
 }
 
 func z(score float64, id ID) redis.Z { return redis.Z{Score: score, Member: string(id)} }
+
+// silent keeps go-redis' own log out of the tests' output.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silent{})
+	os.Exit(m.Run())
+}

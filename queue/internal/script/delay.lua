@@ -6,9 +6,9 @@
 
 local h, no = held(id, token)
 if not h then return no end
-free(h)
+free(h, h.token)
 if mode ~= 'release' then h.reason, h.lost = reason, 0 end
-if mode == 'retry' then h.attempt = h.attempt + 1 end
+if mode == 'retry' and not h.cancel then h.attempt = h.attempt + 1 end
 if h.cancel then
   finish(h, 'done', tonumber(keep))
 elseif mode == 'retry' and h.attempt >= h.max then

@@ -9,7 +9,7 @@ for i = 1, #ARGV, 6 do
   local id, state, reason, result = ARGV[i], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local h, no = held(id, ARGV[i + 1])
   if h then
-    free(h)
+    free(h, h.token)
     if h.cancel then state = 'done' end
     h.reason = reason ~= '' and reason or nil
     h.result = result ~= '' and result or nil

@@ -1,7 +1,7 @@
 -- lease: ready -> running, for up to n tasks, in turn.
 -- Every other lease looks first at tenants with urgent work: a person waits for
 -- one task at most, and urgent work can take half of the workers' turns, never all.
--- KEYS  meta task body open trig ready line front shown place tenant ring fast lease sched park dead wake
+-- KEYS  meta task body open ready line front shown place tenant ring fast lease sched park dead wake
 -- ARGV  worker lease(ms) n keep(ms, dead letters)
 -- Answers ok, then for each task: id until(ms) head payload; an unreadable task is set aside and answered as id 0 why ''.
 

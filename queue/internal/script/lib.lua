@@ -170,8 +170,10 @@ local function count(tenant, by)
   return tonumber(cap) - run
 end
 
--- free ends a run: the lease goes, the line shows its next task.
-local function free(h)
+-- free ends a run: the lease goes, the line shows its next task. by is the token
+-- of the holder that ends it, or nil if it was taken from its holder.
+local function free(h, by)
+  h.settled = by
   call('ZREM', LEASE, h.id)
   local left = count(h.tenant, -1)
   local came = h.serial ~= h.id and forward(h.tenant, h.group, h.serial)
@@ -210,7 +212,7 @@ local function held(id, token)
   local h, why = load(id)
   if not h then return nil, {why, id} end
   if h.token ~= tonumber(token) then return nil, {'lost', id} end
-  if h.state ~= 'running' then return nil, {'settled', id, h.state} end
+  if h.state ~= 'running' then return nil, {h.settled == h.token and 'settled' or 'lost', id, h.state} end
   return h
 end
 

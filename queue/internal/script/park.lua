@@ -5,7 +5,7 @@
 
 local h, no = held(id, token)
 if not h then return no end
-free(h)
+free(h, h.token)
 h.reason, h.lost = reason, 0
 if h.cancel then
   finish(h, 'done', tonumber(keep))

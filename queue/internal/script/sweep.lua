@@ -3,7 +3,7 @@
 -- that happened too often). Names the finished tasks that are due to go.
 -- If nobody swept for half a lease, Redis or every worker was away: leases then
 -- live a third of one longer, so that an end that waits for Redis is not lost.
--- KEYS  meta task body sched ready line front shown place tenant ring fast lease park wait done dead wake gone
+-- KEYS  meta task body sched ready line front shown place tenant ring fast lease park wait done dead wake
 -- ARGV  lease(ms) most mostlost keep(ms, done) keepdead(ms)
 -- Answers ok next(ms until something is due, -1: nothing) moved expired unreadable, then the ids that are due to go.
 
