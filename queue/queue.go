@@ -56,6 +56,9 @@ type Options struct {
 	// Shards is how many independent queues tenants are spread over, each in
 	// one slot of a cluster. Default 1; at most 1024.
 	Shards int
+	// Attach joins a queue that others run, for looking and for orders: it
+	// takes their Shards and changes no setting. NotFound if there is none.
+	Attach bool
 	// Rand gives randomness for IDs and jitter. Default crypto/rand.
 	Rand io.Reader
 
@@ -144,6 +147,14 @@ func New(ctx context.Context, client redis.UniversalClient, o Options) (*Queue, 
 	if err != nil {
 		return nil, err
 	}
+	var limit any = o.Cap
+	if o.Attach {
+		limit = ""
+		n, err := client.HGet(ctx, o.Prefix+":{q0}:meta", "shards").Int()
+		if err == nil && n > 0 && n <= maxShards {
+			o.Shards = n
+		}
+	}
 	q := &Queue{opt: o, client: client, scripts: set, close: func() error { return nil }}
 	for n := range o.Shards {
 		fixed := map[string]string{}
@@ -156,7 +167,7 @@ func New(ctx context.Context, client redis.UniversalClient, o Options) (*Queue, 
 		return nil, err
 	}
 	for n := range o.Shards {
-		if _, err := q.call(ctx, "open", n, "", "open", nil, version, o.Shards, o.Cap); err != nil {
+		if _, err := q.call(ctx, "open", n, "", "open", nil, version, o.Shards, limit); err != nil {
 			return nil, err
 		}
 	}

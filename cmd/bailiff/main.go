@@ -28,6 +28,7 @@ type program struct {
 type commands struct {
 	Consolidate consolidateCommand `cmd:"" help:"Turn the dependency branches of a clone into one that works."`
 	Demo        demoCommand        `cmd:"" help:"Make a repository with a dozen dependency branches, and consolidate them."`
+	Queue       queueCommand       `cmd:"" help:"Look into the queue, and retry, cancel or pause tasks."`
 }
 
 // exit is an error that only sets the exit code: everything has been said.

@@ -1,8 +1,8 @@
 -- open: claims the shard for this queue, or says whose it is.
 -- Writes nothing unless every key of the shard is absent or of its own type.
 -- KEYS  meta task body open trig sched ready line front shown place tenant ring fast lease park wait done dead by wake cron gone
--- ARGV  version shards cap
--- Answers ok | foreign key type | newer version | shards stored.
+-- ARGV  version shards cap('': attach to what is there, write nothing)
+-- Answers ok | foreign key type | newer version | shards stored | absent.
 -- NOLIB
 
 local call = redis.call
@@ -28,5 +28,6 @@ if m[3] and m[3] ~= shards then
   for _, key in ipairs({SCHED, READY, LEASE, PARK}) do open = open + call('ZCARD', key) end
   if open > 0 then return {'shards', m[3], tostring(open)} end
 end
+if cap == '' then return {m[1] and 'ok' or 'absent'} end
 call('HSET', META, 'app', 'bailiff-queue', 'v', version, 'shards', shards, 'cap', cap)
 return {'ok'}
