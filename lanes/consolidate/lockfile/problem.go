@@ -1,6 +1,9 @@
 package lockfile
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Code names a kind of problem. The set is closed; docs/reason-codes.md
 // explains each to users.
@@ -42,8 +45,15 @@ type Problem struct {
 }
 
 // ID identifies a problem over versions of a file: the same thing wrong in the
-// same way.
+// same way. Of an unmet peer the versions do not count: a package that refuses
+// its peer, and did so before, is no worse when either of them is bumped.
 func (p Problem) ID() string {
+	if p.Code == PeerUnmet {
+		p.Have = ""
+		if at := strings.LastIndexByte(p.By, '@'); at > 0 {
+			p.By = p.By[:at]
+		}
+	}
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%s\x00%s", p.Code, p.Path, p.By, p.Name, p.Req, p.Have, p.Detail)
 }
 
