@@ -160,6 +160,7 @@ type Doc struct {
 	order  []string
 	shared bool // nodes belongs to relatives, too
 	lent   bool // order belongs to relatives, too
+	last   int  // where Set placed the last new node: the next often goes behind it
 }
 
 // NewDoc makes an empty Doc with room for n nodes.
@@ -255,13 +256,17 @@ func (d *Doc) Set(n *Node, behind string) {
 	}
 	if old == nil {
 		d.ownOrder()
-		d.order = slices.Insert(d.order, d.place(n.Key, behind), n.Key)
+		d.last = d.place(n.Key, behind)
+		d.order = slices.Insert(d.order, d.last, n.Key)
 	}
 	d.put(n.Key, n)
 }
 
 func (d *Doc) place(key, behind string) int {
-	at := slices.Index(d.order, behind) + 1
+	at := d.last + 1
+	if d.last >= len(d.order) || d.order[d.last] != behind {
+		at = slices.Index(d.order, behind) + 1
+	}
 	if less := d.Format.Less; less != nil {
 		// Only past neighbours that are themselves in order, as the first one
 		// behind what holds it is.
