@@ -10,6 +10,8 @@ export PATH := $(CURDIR)/.cache/go/bin:$(PATH):/usr/local/go/bin
 
 PKG      ?= ./...
 FUZZTIME ?= 15s
+SOAK     ?= 10m
+SEED     ?= 1
 
 .PHONY: help
 help: ## show this list
@@ -46,6 +48,16 @@ lint: setup ## vet, staticcheck and golangci-lint, at their pinned versions
 .PHONY: bench
 bench: setup ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem $(PKG)
+
+.PHONY: soak
+soak: setup ## kill, stop and cut everything around the queue for SOAK (10m), from SEED (1)
+	@scripts/setup redis
+	QUEUE_SOAK=$(SOAK) QUEUE_SEED=$(SEED) go test -count 1 -timeout 0 -v -run 'TestChaos' ./queue
+
+.PHONY: bench-queue
+bench-queue: setup ## measure the queue beside asynq
+	@scripts/setup redis
+	cd queue/bench && go test -count 1 -v .
 
 .PHONY: fuzz
 fuzz: setup ## run every fuzz target for FUZZTIME (15s)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -100,7 +101,7 @@ type head struct {
 	Attempt int    `json:"attempt"`
 	Max     int    `json:"max"`
 	Lost    int    `json:"lost"`
-	Token   int64  `json:"token"`
+	Token   ms     `json:"token"` // a count, written like a time
 	Worker  string `json:"worker"`
 	N       int    `json:"n"`
 	Inputs  int    `json:"inputs"`
@@ -110,8 +111,16 @@ type head struct {
 	Cancel  string `json:"cancel"`
 }
 
-// ms is Redis' time in milliseconds; zero is the zero time.
-type ms float64
+// ms is Redis' time in milliseconds; zero is the zero time. In a head it may be
+// a number or a string.
+type ms int64
+
+// UnmarshalJSON reads both.
+func (m *ms) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	*m = ms(f)
+	return err
+}
 
 func (m ms) time() time.Time {
 	if m == 0 {
@@ -142,7 +151,7 @@ func (h head) task() Task {
 		ID: h.ID, Tenant: Tenant(unescape(h.Tenant)), Group: Group(unescape(h.Group)), Serial: unescape(h.Serial),
 		Kind: unescape(h.Kind), State: h.State, Created: h.Created.time(), Due: h.Due.time(), Ready: h.Ready.time(),
 		Started: h.Started.time(), Ended: h.Ended.time(), Attempt: h.Attempt, Attempts: h.Max, Lost: h.Lost,
-		Token: h.Token, Worker: h.Worker, Triggers: h.N, Inputs: h.Inputs, Reason: h.Reason, Result: h.Result,
+		Token: int64(h.Token), Worker: h.Worker, Triggers: max(1, h.N), Inputs: h.Inputs, Reason: h.Reason, Result: h.Result,
 		Canceled: h.Cancel, Priority: Normal,
 	}
 	if h.Pri != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -48,12 +49,14 @@ const poll = time.Second
 // tick is how often delayed work is looked for at the latest.
 const tick = 500 * time.Millisecond
 
-// batch is how many tasks one lease call takes at most.
-const batch = 16
+// maxBatch is how many tasks one call leases or ends at most. It is also at most
+// a third of the worker's slots, so that while Redis ends some, others run.
+const maxBatch = 16
 
 // crew is a running Worker.
 type crew struct {
 	Worker
+	batch    int
 	slots    chan struct{} // one token a running task
 	handlers sync.WaitGroup
 	base     context.Context // of the handlers
@@ -83,7 +86,7 @@ func (w Worker) Run(ctx context.Context) error {
 	orDefault(&w.Log, slog.Default())
 	base, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	c := &crew{Worker: w, slots: make(chan struct{}, w.Concurrency), base: base, held: map[*Lease]*holding{}}
+	c := &crew{Worker: w, batch: min(maxBatch, (w.Concurrency+2)/3), slots: make(chan struct{}, w.Concurrency), base: base, held: map[*Lease]*holding{}}
 
 	fetching, halt := context.WithCancelCause(ctx)
 	defer halt(nil)
@@ -167,14 +170,15 @@ func (c *crew) acquire(ctx context.Context) int {
 		return 0
 	case c.slots <- struct{}{}:
 	}
-	for n := 1; n < batch; n++ {
+	runtime.Gosched() // slots that become free together are taken together
+	for n := 1; n < c.batch; n++ {
 		select {
 		case c.slots <- struct{}{}:
 		default:
 			return n
 		}
 	}
-	return batch
+	return c.batch
 }
 
 func (c *crew) release(n int) {
@@ -253,7 +257,7 @@ func (c *crew) end(l *Lease, o Outcome) (State, error) {
 func (c *crew) write(shard int) {
 	for e := range c.endings[shard] {
 		es, args := []*ending{e}, [][]any{e.args}
-		for more := true; more && len(es) < batch; {
+		for more := true; more && len(es) < c.batch; {
 			select {
 			case e, ok := <-c.endings[shard]:
 				if more = ok; ok {

@@ -46,10 +46,10 @@ for i = 8, #ARGV, 10 do
   if key ~= '' then
     local id = call('HGET', OPEN, tenant .. '|' .. key)
     h = id and load(id)
-    if h and (h.token or h.n >= tonumber(most) or (h.state ~= 'ready' and h.state ~= 'scheduled')) then h = nil end
+    if h and (h.token or (h.n or 1) >= tonumber(most) or (h.state ~= 'ready' and h.state ~= 'scheduled')) then h = nil end
   end
   if h then
-    h.n = h.n + 1
+    h.n = (h.n or 1) + 1
     call('HSET', TRIG, h.id .. '|' .. h.n, now .. '|' .. once .. '|' .. payload)
     if h.state == 'scheduled' then
       if pri < h.pri then h.pri = pri end
@@ -74,7 +74,7 @@ for i = 8, #ARGV, 10 do
     local id = new_id(random)
     h = {
       v = VERSION, id = id, tenant = tenant, group = group, serial = serial ~= '' and serial or id, kind = kind,
-      pri = pri, max = attempts, attempt = 0, lost = 0, n = 1, once = once, created = now,
+      pri = pri, max = attempts, once = once, created = stamp,
     }
     if key ~= '' then
       h.key = key
@@ -82,9 +82,8 @@ for i = 8, #ARGV, 10 do
     end
     call('HSET', BODY, id, payload)
     call('ZADD', BY, 0, '*|' .. id, 0, 'g' .. group .. '|' .. id, 0, 'k' .. kind .. '|' .. id)
-    h.ceil = now + ceiling
     if quiet > 0 then
-      h.state, h.due = 'scheduled', now + math.min(quiet, ceiling)
+      h.state, h.due, h.ceil = 'scheduled', now + math.min(quiet, ceiling), now + ceiling
       call('ZADD', SCHED, h.due, id)
     else
       enter(h)

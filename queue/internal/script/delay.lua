@@ -6,12 +6,12 @@
 
 local h, no = held(id, token)
 if not h then return no end
-free(h, h.token)
-if mode ~= 'release' then h.reason, h.lost = reason, 0 end
-if mode == 'retry' and not h.cancel then h.attempt = h.attempt + 1 end
+free(h, true)
+if mode ~= 'release' then h.reason, h.lost = reason, nil end
+if mode == 'retry' and not h.cancel then h.attempt = (h.attempt or 0) + 1 end
 if h.cancel then
   finish(h, 'done', tonumber(keep))
-elseif mode == 'retry' and h.attempt >= h.max then
+elseif mode == 'retry' and (h.attempt or 0) >= h.max then
   finish(h, 'dead', tonumber(keepdead))
 else
   unwait(h)

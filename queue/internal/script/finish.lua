@@ -9,11 +9,11 @@ for i = 1, #ARGV, 6 do
   local id, state, reason, result = ARGV[i], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local h, no = held(id, ARGV[i + 1])
   if h then
-    free(h, h.token)
+    free(h, true)
     if h.cancel then state = 'done' end
     h.reason = reason ~= '' and reason or nil
     h.result = result ~= '' and result or nil
-    h.lost = 0
+    h.lost = nil
     finish(h, state, tonumber(ARGV[i + 5]))
     out[#out + 1], out[#out + 2] = state, ''
   elseif no[1] == 'settled' then

@@ -14,6 +14,7 @@ local function pair(key, prefix)
   return m[1] and string.sub(m[1], #prefix + 1), m[2] and string.sub(m[2], #prefix + 1)
 end
 
+local till = string.format('%.0f', now + tonumber(lease))
 local urgent = call('ZRANGE', FAST, 0, 0)[1]
 for _ = 1, tonumber(n) do
   local tenant = token_now % 2 == 0 and urgent or call('ZRANGE', RING, 0, 0)[1]
@@ -50,12 +51,12 @@ for _ = 1, tonumber(n) do
       call('ZREM', FAST, tenant)
     end
     if not h.token then unkey(h) end
-    h.state, h.token, h.worker, h.started, h.woken, h.at = 'running', token_now, worker, now, nil, nil
-    local till = now + tonumber(lease)
+    h.state, h.token, h.worker, h.started = 'running', string.format('%.0f', token_now), worker, stamp
+    h.woken, h.at, h.settled = nil, nil, nil
     call('ZADD', LEASE, till, id)
     local s = cjson.encode(h)
     call('HSET', TASK, id, s)
-    for _, v in ipairs({id, tostring(till), s, call('HGET', BODY, id) or ''}) do out[#out + 1] = v end
+    for _, v in ipairs({id, till, s, call('HGET', BODY, id) or ''}) do out[#out + 1] = v end
   end
   if urgent then urgent = call('ZRANGE', FAST, 0, 0)[1] end
 end

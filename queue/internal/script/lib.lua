@@ -19,6 +19,10 @@ local call = redis.call
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
+-- cjson writes a number twenty times slower than a string: what is only kept is
+-- kept as one, and what is zero is left out.
+local stamp = string.format('%.0f', now)
+
 local meta = call('HMGET', META, 'v', 'turn', 'pause', 'cap', 'token', 'caps', 'ms', 'seq')
 if not meta[1] then return {'gone'} end
 if tonumber(meta[1]) > VERSION then return {'newer', '', meta[1]} end
@@ -131,7 +135,7 @@ end
 
 -- enter makes a task ready. The caller saves the head.
 local function enter(h)
-  h.state, h.ready, h.due = 'ready', now, nil
+  h.state, h.ready, h.due, h.ceil = 'ready', stamp, nil, nil
   call('ZADD', READY, now, h.id)
   if not line_up(h) then return end
   -- a tenant that sits already has nothing to gain but from an urgent task
@@ -170,10 +174,10 @@ local function count(tenant, by)
   return tonumber(cap) - run
 end
 
--- free ends a run: the lease goes, the line shows its next task. by is the token
--- of the holder that ends it, or nil if it was taken from its holder.
-local function free(h, by)
-  h.settled = by
+-- free ends a run: the lease goes, the line shows its next task. by_holder
+-- tells whether its holder ends it, or it was taken from its holder.
+local function free(h, by_holder)
+  h.settled = by_holder
   call('ZREM', LEASE, h.id)
   local left = count(h.tenant, -1)
   local came = h.serial ~= h.id and forward(h.tenant, h.group, h.serial)
@@ -199,7 +203,7 @@ end
 -- finish ends a task for good; a dead one keeps its payload for a retry.
 local function finish(h, state, keep)
   unwait(h)
-  h.state, h.ended, h.woken, h.due = state, now, nil, nil
+  h.state, h.ended, h.woken, h.due = state, stamp, nil, nil
   call('ZADD', state == 'dead' and DEAD or DONE, now + keep, h.id)
   if state == 'done' then call('HDEL', BODY, h.id) end
   save(h)
@@ -211,8 +215,8 @@ end
 local function held(id, token)
   local h, why = load(id)
   if not h then return nil, {why, id} end
-  if h.token ~= tonumber(token) then return nil, {'lost', id} end
-  if h.state ~= 'running' then return nil, {h.settled == h.token and 'settled' or 'lost', id, h.state} end
+  if h.token ~= token then return nil, {'lost', id} end
+  if h.state ~= 'running' then return nil, {h.settled and 'settled' or 'lost', id, h.state} end
   return h
 end
 

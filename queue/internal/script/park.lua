@@ -5,8 +5,8 @@
 
 local h, no = held(id, token)
 if not h then return no end
-free(h, h.token)
-h.reason, h.lost = reason, 0
+free(h, true)
+h.reason, h.lost = reason, nil
 if h.cancel then
   finish(h, 'done', tonumber(keep))
 elseif h.woken then

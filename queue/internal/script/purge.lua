@@ -22,7 +22,7 @@ for i, id in ipairs(ARGV) do
       local served, g = h.tenant .. '|' .. h.pri, group_of(h) .. '|' .. h.pri
       local p = call('HMGET', PLACE, served, g)
       if p[2] and tonumber(p[2]) <= tonumber(p[1] or 0) then call('HDEL', PLACE, g) end
-      for n = 2, h.n do call('HDEL', TRIG, id .. '|' .. n) end
+      for n = 2, h.n or 1 do call('HDEL', TRIG, id .. '|' .. n) end
     end
   end
 end

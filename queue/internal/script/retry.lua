@@ -7,7 +7,7 @@ local h, no = load(id)
 if not h then return {no, id} end
 if h.state ~= 'dead' then return {'state', id, h.state} end
 call('ZREM', DEAD, id)
-h.attempt, h.lost, h.ended = 0, 0, nil
+h.attempt, h.lost, h.ended = nil, nil, nil
 enter(h)
 save(h)
 close()

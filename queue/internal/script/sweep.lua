@@ -38,7 +38,7 @@ end
 due(LEASE, function(h)
   free(h)
   expired = expired + 1
-  h.lost = h.lost + 1
+  h.lost = (h.lost or 0) + 1
   if h.cancel then
     finish(h, 'done', tonumber(keep))
   elseif h.lost >= tonumber(mostlost) then
