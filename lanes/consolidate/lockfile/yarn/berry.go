@@ -7,6 +7,7 @@ import (
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
 )
 
 const (
@@ -22,7 +23,8 @@ const (
 )
 
 // berry is the lockfile of yarn 2 and later.
-func berry() *dialect {
+func berry(r npm.Ranges) *dialect {
+	added := knownExtensions()
 	return &dialect{
 		name:      "yarn.lock of yarn 2 and later",
 		berry:     true,
@@ -36,7 +38,7 @@ func berry() *dialect {
 		}),
 		group:   berryGroup,
 		compare: berryCompare,
-		edges:   berryEdges,
+		edges:   func(e *entry) []lockfile.Edge { return append(berryEdges(e), added.edges(r, e)...) },
 		origin:  berryOrigin,
 		target:  berryTarget,
 	}
@@ -134,20 +136,8 @@ func berryCompare(a, b []string) int {
 
 func berryEdges(e *entry) []lockfile.Edge {
 	var out []lockfile.Edge
-	optional := map[string]bool{}
-	if meta := find(e.fields, "dependenciesMeta"); meta != nil {
-		for _, m := range meta.sub {
-			if o := find(m.sub, "optional"); o != nil && plain(o.value) == "true" {
-				optional[plain(m.key)] = true
-			}
-		}
-	}
 	for _, p := range e.pairs("dependencies") {
-		kind := lockfile.Required
-		if optional[p[0]] {
-			kind = lockfile.Optional
-		}
-		out = append(out, needs(p[0], p[1], e.at, e.prefixed(), kind)...)
+		out = append(out, needs(p[0], p[1], e.at, e.prefixed())...)
 	}
 	return out
 }
@@ -178,9 +168,9 @@ var builtins = []string{"#builtin<", "#~builtin<", "#optional!builtin<"}
 
 // needs are the edges of one requirement: to its descriptor, and to yarn's own
 // patch of it, which not every project has.
-func needs(name, req, by string, prefixed bool, kind lockfile.EdgeKind) []lockfile.Edge {
+func needs(name, req, by string, prefixed bool) []lockfile.Edge {
 	rng := withProtocol(req)
-	out := []lockfile.Edge{{Name: name, Req: req, To: name + "@" + bound(rng, by), Kind: kind}}
+	out := []lockfile.Edge{{Name: name, Req: req, To: name + "@" + bound(rng, by)}}
 	if patchedByYarn[name] && !strings.HasPrefix(rng, "patch:") {
 		source := name + "@" + req
 		if prefixed {

@@ -115,8 +115,9 @@ func (c *checker) needsOf(n *lockfile.Node) {
 	for _, e := range n.Edges {
 		to := c.d.Target(n, e)
 		switch {
-		case strings.Contains(e.To, builtins[0]) || strings.HasPrefix(e.Req, "catalog:"):
-			// Yarn's own patch may be missing; a catalog stands elsewhere.
+		case to == nil && (e.Kind == lockfile.Optional || strings.HasPrefix(e.Req, "catalog:")):
+			// What yarn adds is another thing in each release, and a catalog stands
+			// in another file.
 		case c.berry:
 			if r := c.replaces(n, e); r != nil {
 				for _, e := range c.replaced(c.d, *r)[:1] {

@@ -35,9 +35,12 @@ func classic() *dialect {
 func classicKeys(line string) ([]string, error) {
 	var out []string
 	for rest := line; ; {
-		raw, after, err := classicToken(rest, ",")
+		raw, after, err := classicToken(rest, ", ")
 		if err != nil {
 			return nil, err
+		}
+		if after = strings.TrimLeft(after, " "); after != "" && after[0] != ',' {
+			return nil, fmt.Errorf("not descriptors between commas: %s", quoted(line))
 		}
 		key := plain(raw)
 		if key == "" {
@@ -142,12 +145,9 @@ func classicGroup(key string, e *entry) string {
 
 func classicEdges(e *entry) []lockfile.Edge {
 	var out []lockfile.Edge
-	for _, s := range []struct {
-		field string
-		kind  lockfile.EdgeKind
-	}{{"dependencies", lockfile.Required}, {"optionalDependencies", lockfile.Optional}} {
-		for _, p := range e.pairs(s.field) {
-			out = append(out, lockfile.Edge{Name: p[0], Req: p[1], To: p[0] + "@" + p[1], Kind: s.kind})
+	for _, section := range []string{"dependencies", "optionalDependencies"} { // both are always locked
+		for _, p := range e.pairs(section) {
+			out = append(out, lockfile.Edge{Name: p[0], Req: p[1], To: p[0] + "@" + p[1]})
 		}
 	}
 	return out

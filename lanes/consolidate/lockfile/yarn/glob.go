@@ -66,8 +66,9 @@ func braces(p string, most int) []string {
 	}
 	end += open
 	var out []string
+	tails := braces(p[end+1:], most)
 	for alternative := range strings.SplitSeq(p[open+1:end], ",") {
-		for _, rest := range braces(p[end+1:], most) {
+		for _, rest := range tails {
 			if len(out) == most {
 				return out
 			}

@@ -126,23 +126,61 @@ func workspaces(doc *lockfile.Doc) []string {
 	return nil
 }
 
-// roots are what the manifests lead to. Without any, everything is needed, as
-// far as can be seen.
+// roots are what the manifests lead to, beside berry's entries of workspaces.
+// Without any manifest everything is needed, as far as can be seen.
 func (y *yarn) roots(d *lockfile.Doc, t lockfile.Tree) []lockfile.Edge {
 	p := y.project(t, d.Path)
-	if len(p.members) == 0 && !y.berry {
-		out := make([]lockfile.Edge, 0, d.Len())
+	if y.berry {
+		return p.inForce(d)
+	}
+	var out []lockfile.Edge
+	if len(p.members) == 0 {
 		d.Nodes(func(n *lockfile.Node) { out = append(out, lockfile.Edge{Name: n.Name, To: n.Key}) })
 		return out
 	}
+	for i := range p.members {
+		out = append(out, p.edges(d, i)...)
+	}
+	for _, r := range p.resolutions { // yarn 1 locks them whether they are used or not
+		out = append(out, p.replaced(d, r)...)
+	}
+	return out
+}
+
+// inForce are the edges to what berry's resolutions install for those that the
+// workspaces lead to.
+func (p *project) inForce(d *lockfile.Doc) []lockfile.Edge {
+	if len(p.resolutions) == 0 {
+		return nil
+	}
 	var out []lockfile.Edge
-	if !y.berry {
-		for i := range p.members {
-			out = append(out, p.edges(d, i)...)
+	used := map[*resolution]bool{}
+	seen := map[*lockfile.Node]bool{}
+	var queue []*lockfile.Node
+	push := func(n *lockfile.Node) {
+		if n != nil && !seen[n] {
+			seen[n] = true
+			queue = append(queue, n)
 		}
 	}
-	for _, r := range p.resolutions {
-		out = append(out, p.replaced(d, r)...)
+	d.Nodes(func(n *lockfile.Node) {
+		if n.Root {
+			push(n)
+		}
+	})
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, e := range n.Edges {
+			push(d.Target(n, e))
+			if r := p.replaces(n, e); r != nil && !used[r] {
+				used[r] = true
+				for _, e := range p.replaced(d, *r) {
+					out = append(out, e)
+					push(d.Target(nil, e))
+				}
+			}
+		}
 	}
 	return out
 }
@@ -177,7 +215,7 @@ func (p *project) replaced(d *lockfile.Doc, r resolution) []lockfile.Edge {
 		top = p.members[0].name + "@workspace:."
 	}
 	prefixed := (&entry{meta: d.Syntax.(*syntax).meta}).prefixed()
-	return needs(r.name, r.rng, top, prefixed, lockfile.Required)
+	return needs(r.name, r.rng, top, prefixed)
 }
 
 // governed are the packages whose descriptors a resolution decides.

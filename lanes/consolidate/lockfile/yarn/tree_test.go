@@ -3,7 +3,6 @@ package yarn_test
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
@@ -105,6 +104,10 @@ func (t *tree) join(fork, head *tree) (*tree, []lockfile.Conflict, error) {
 				return nil, nil, err
 			}
 			ours := now.Doc(p)
+			if ours == nil && f0 == nil { // the head brings the file
+				now = now.with(h)
+				continue
+			}
 			if ours.Format != h.Format {
 				return nil, []lockfile.Conflict{{Key: p, Tool: "the formats differ"}}, nil
 			}
@@ -156,5 +159,3 @@ func encodeDoc(t *testing.T, d *lockfile.Doc) string {
 	}
 	return string(text)
 }
-
-func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }

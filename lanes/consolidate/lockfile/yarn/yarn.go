@@ -27,7 +27,7 @@ const FileName = "yarn.lock"
 // Formats returns yarn's formats.
 func Formats() []*lockfile.Format {
 	r := npm.NewRanges()
-	return []*lockfile.Format{newFormat(r, classic()), newFormat(r, berry())}
+	return []*lockfile.Format{newFormat(r, classic()), newFormat(r, berry(r))}
 }
 
 // yarn is one of the two lockfiles, with the memory of its version ranges.
@@ -54,7 +54,6 @@ func newFormat(r npm.Ranges, d *dialect) *lockfile.Format {
 		Target:  d.target,
 		Roots:   y.roots,
 		Repair:  y.repair,
-		Finish:  y.finish,
 		Check:   y.check,
 	}
 }
