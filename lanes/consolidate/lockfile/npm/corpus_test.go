@@ -21,13 +21,13 @@ const envOut = "BAILIFF_NPM_RESULTS"
 
 // repo is a clone of a case.
 type repo struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	blobs map[string][]byte
 }
 
 // clones gives every case of the corpus in which an npm file is changed.
-func clones(t *testing.T, f func(c corpus.Case, r repo)) {
+func clones(t *testing.T, f func(t *testing.T, c corpus.Case, r repo)) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("the corpus takes its time")
@@ -53,7 +53,7 @@ func clones(t *testing.T, f func(c corpus.Case, r repo)) {
 				t.Fatal(err)
 			}
 			r.load()
-			f(c, r)
+			f(t, c, r)
 		})
 	}
 }
@@ -115,13 +115,13 @@ func (r repo) git(args ...string) string {
 
 // tree is a repository's state in memory.
 type tree struct {
-	t       *testing.T
+	t       testing.TB
 	formats []*lockfile.Format
 	files   map[string][]byte
 	docs    map[string]*lockfile.Doc
 }
 
-func newTree(t *testing.T, formats []*lockfile.Format, files map[string][]byte) *tree {
+func newTree(t testing.TB, formats []*lockfile.Format, files map[string][]byte) *tree {
 	return &tree{t, formats, files, map[string]*lockfile.Doc{}}
 }
 
@@ -187,7 +187,7 @@ func (x *tree) problems() map[string]lockfile.Problem {
 	return out
 }
 
-func parse(t *testing.T, formats []*lockfile.Format, p string, content []byte, like *lockfile.Doc) *lockfile.Doc {
+func parse(t testing.TB, formats []*lockfile.Format, p string, content []byte, like *lockfile.Doc) *lockfile.Doc {
 	t.Helper()
 	for _, f := range formats {
 		if f.Match(p, content) {
@@ -229,11 +229,11 @@ func step(ours, fork, head *tree, files []string) (*tree, []lockfile.Conflict) {
 // Every case in one clone of it.
 func TestCorpus(t *testing.T) {
 	formats := Formats()
-	clones(t, func(c corpus.Case, r repo) {
-		r.t.Run("every byte comes back", func(t *testing.T) { everyByte(t, formats, c, r) })
-		r.t.Run("the legacy tree comes out of the packages", func(t *testing.T) { everyLegacyTree(t, formats, c, r) })
-		r.t.Run("one head alone", func(t *testing.T) { everyHead(t, formats, c, r) })
-		r.t.Run("the whole set", func(t *testing.T) { wholeSet(t, formats, c, r) })
+	clones(t, func(t *testing.T, c corpus.Case, r repo) {
+		t.Run("every byte comes back", func(t *testing.T) { everyByte(t, formats, c, r) })
+		t.Run("the legacy tree comes out of the packages", func(t *testing.T) { everyLegacyTree(t, formats, c, r) })
+		t.Run("one head alone", func(t *testing.T) { everyHead(t, formats, c, r) })
+		t.Run("the whole set", func(t *testing.T) { wholeSet(t, formats, c, r) })
 	})
 }
 

@@ -117,6 +117,9 @@ func (w *deriver) edge(n *lockfile.Node, f flags, e lockfile.Edge) {
 // renew writes the flags that the merge changed. Where the file of a side says
 // otherwise for the same graph, it keeps its word: npm's own were not always right.
 func renew(m *lockfile.Merge) {
+	if sameGraph(m.Before, m.Doc) {
+		return
+	}
 	now := derive(m.Doc, m.Tree)
 	old := syntax(m.Doc).version == 1 && !overlaps(m.Before) && !overlaps(m.Head())
 	var head, was map[*lockfile.Node]flags
@@ -149,6 +152,36 @@ func renew(m *lockfile.Merge) {
 	for _, c := range changed {
 		m.Set(c, "")
 	}
+}
+
+// sameGraph reports whether two states of a file have the same packages with the
+// same edges and flags, whatever their versions.
+func sameGraph(a, b *lockfile.Doc) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for _, k := range b.Keys() {
+		x, y := a.Node(k), b.Node(k)
+		if x == y {
+			continue
+		}
+		if x == nil || len(x.Edges) != len(y.Edges) {
+			return false
+		}
+		p, q := data(x), data(y)
+		if p == nil || q == nil {
+			continue
+		}
+		if p.flags != q.flags || p.link != q.link || p.workspaces != q.workspaces {
+			return false
+		}
+		for i, e := range x.Edges {
+			if f := y.Edges[i]; e.Name != f.Name || e.Kind != f.Kind || e.To != f.To {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // overlaps reports whether a file of version 1 was written by npm 7 or later,

@@ -30,26 +30,19 @@ type mender struct {
 // met it on the side its package came from.
 func (l *lock) repair(m *lockfile.Merge) {
 	changed := bundles(m)
-	m.Prune() // what nobody needs is nobody's obstacle
 	w := &mender{judge: l.judge(m.Doc, m.Tree), Merge: m, moved: map[string]origin{}, queued: map[string]bool{}}
 	if l.version == 1 {
 		if d := manifestOf(m.Doc, m.Tree, ""); d != nil {
 			w.project = &lockfile.Node{Root: true, Edges: Needs(d), Data: &pkg{}}
 		}
 	}
-	// Only what leads to a changed name can have changed, or what changed itself.
 	for _, c := range m.Patch.Changes {
 		changed[nameOf(c.Key)] = true
 	}
-	w.packages(func(n *lockfile.Node) {
-		old := m.Before.Node(n.Key)
-		for _, e := range n.Edges {
-			if (old != n || changed[e.Name] || e.Name == "") && !w.met(m.Doc, n, e, target(m.Doc, n, e)) {
-				w.look(n.Key)
-				return
-			}
-		}
-	})
+	if !w.search(changed) {
+		return
+	}
+	m.Prune() // what nobody needs is nobody's obstacle
 	// Each step places one package deeper than the last or fills a gap, so it
 	// ends; the bound is for hostile files.
 	for budget := 4*m.Len() + 1000; len(w.queue) > 0 && budget > 0; budget-- {
@@ -68,6 +61,21 @@ func (l *lock) repair(m *lockfile.Merge) {
 			w.mend(n, e, t)
 		}
 	}
+}
+
+// search lists the packages with an unmet edge. Only what leads to a changed
+// name can have changed, or what changed itself.
+func (w *mender) search(changed map[string]bool) bool {
+	w.packages(func(n *lockfile.Node) {
+		old := w.Before.Node(n.Key)
+		for _, e := range n.Edges {
+			if e.Name != "" && (old != n || changed[e.Name]) && !w.met(w.Doc, n, e, target(w.Doc, n, e)) {
+				w.look(n.Key)
+				return
+			}
+		}
+	})
+	return len(w.queue) > 0
 }
 
 // packages calls f for every package, and for the project.

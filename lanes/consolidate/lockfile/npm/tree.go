@@ -34,12 +34,6 @@ func inside(key string) int {
 	}
 }
 
-// isName reports whether a path is a package's name: "a" or "@scope/a".
-func isName(s string) bool {
-	n := strings.Count(s, "/")
-	return n == 0 || n == 1 && s[0] == '@'
-}
-
 // nameOf is the package name that a path ends in.
 func nameOf(key string) string {
 	if i := inside(key); i >= 0 {
@@ -54,13 +48,29 @@ func nameOf(key string) string {
 // parent is the directory whose node_modules holds the package at a path; for
 // a folder of the project, the folder above.
 func parent(key string) string {
-	if i := inside(key); i >= 0 && isName(key[i:]) {
-		return strings.TrimSuffix(key[:i-len(nm)], "/")
+	i := strings.LastIndexByte(key, '/')
+	if i < 0 {
+		return ""
 	}
-	if i := strings.LastIndexByte(key, '/'); i >= 0 {
-		return key[:i]
+	dir := key[:i]
+	if up, ok := modules(dir); ok {
+		return up
 	}
-	return ""
+	if i := strings.LastIndexByte(dir, '/'); i >= 0 && dir[i+1:] != "" && dir[i+1] == '@' {
+		if up, ok := modules(dir[:i]); ok {
+			return up
+		}
+	}
+	return dir
+}
+
+// modules is the folder that has this folder of packages.
+func modules(dir string) (of string, ok bool) {
+	const name = "node_modules"
+	if dir == name {
+		return "", true
+	}
+	return strings.CutSuffix(dir, "/"+name)
 }
 
 // outside reports whether a folder is not in the project, so that what is in
