@@ -88,7 +88,7 @@ func (m *merger) object(path []string, before, ours, theirs []byte) []byte {
 	for _, om := range o.Members {
 		// Sorted neighbours that only ours has go before.
 		for len(waiting) > 0 {
-			if n := len(out); n > 0 && out[n-1].Key < om.Key && om.Key < waiting[0].Key {
+			if n := len(out); (n == 0 || out[n-1].Key < om.Key) && om.Key < waiting[0].Key {
 				break
 			}
 			out, waiting = append(out, waiting[0]), waiting[1:]

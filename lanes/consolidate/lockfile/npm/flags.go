@@ -117,7 +117,7 @@ func (w *deriver) edge(n *lockfile.Node, f flags, e lockfile.Edge) {
 // renew writes the flags that the merge changed. Where the file of a side says
 // otherwise for the same graph, it keeps its word: npm's own were not always right.
 func renew(m *lockfile.Merge) {
-	if sameGraph(m.Before, m.Doc) {
+	if syntax(m.Doc).version > 1 && sameGraph(m.Before, m.Doc) { // the roots of 1 are elsewhere
 		return
 	}
 	now := derive(m.Doc, m.Tree)
@@ -135,11 +135,14 @@ func renew(m *lockfile.Merge) {
 			return
 		}
 		if was == nil {
-			was, head = derive(m.Before, m.Was), derive(m.Head(), m.Tree)
+			was = derive(m.Before, m.Was)
+			if syntax(m.Doc).version > 1 { // else it takes the head's manifest, which is not here
+				head = derive(m.Head(), m.Tree)
+			}
 		}
-		if side := m.Head().Node(n.Key); side != nil && head[side] == full {
+		if side := m.Head().Node(n.Key); side != nil && known(head, side, full) {
 			want = data(side).flags
-		} else if side := m.Before.Node(n.Key); side != nil && was[side] == full {
+		} else if side := m.Before.Node(n.Key); side != nil && known(was, side, full) {
 			want = data(side).flags
 		}
 		if p.flags == want {
@@ -152,6 +155,11 @@ func renew(m *lockfile.Merge) {
 	for _, c := range changed {
 		m.Set(c, "")
 	}
+}
+
+func known(all map[*lockfile.Node]flags, n *lockfile.Node, f flags) bool {
+	have, ok := all[n]
+	return ok && have == f
 }
 
 // sameGraph reports whether two states of a file have the same packages with the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
@@ -317,6 +318,25 @@ func (e *encoder) object(lead string, closing []byte, empty bool, kids []*lockfi
 		e.out = append(append(e.out, lead...), '}')
 	default:
 		e.out = append(e.out, '}')
+	}
+}
+
+// objects puts an object back that one side dropped with its last member, while
+// the other put one in.
+func objects(m *lockfile.Merge) {
+	var lost []string
+	m.Nodes(func(n *lockfile.Node) {
+		if n.Parent != "" && n.Parent[0] == '#' && m.Node(n.Parent) == nil && !slices.Contains(lost, n.Parent) {
+			lost = append(lost, n.Parent)
+		}
+	})
+	for _, key := range lost {
+		for _, d := range m.Sources() {
+			if n := d.Node(key); n != nil {
+				m.Set(n, m.Behind(d, key))
+				break
+			}
+		}
 	}
 }
 

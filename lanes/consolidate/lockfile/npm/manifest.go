@@ -44,9 +44,8 @@ func manifestFormat(r Ranges) *lockfile.Format {
 		Encode:    encodeManifest,
 		Compare:   func(a, b *lockfile.Node) (int, bool) { return r.CompareReqs(a.Version, b.Version) },
 		Combine:   r.combineManifest,
-		Less: func(a, b string) bool {
-			return a[0] != '#' && b[0] != '#' && a < b
-		},
+		Repair:    objects,
+		Less:      newLess(),
 	}
 }
 

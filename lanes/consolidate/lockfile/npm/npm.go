@@ -78,10 +78,13 @@ func (r Ranges) Meets(dep, req, name, ver string) bool {
 }
 
 // CompareReqs orders two requirements of one dependency: by the lowest version
-// that each admits.
+// that each admits. Aliases of two packages have no order.
 func (r Ranges) CompareReqs(a, b string) (int, bool) {
-	_, a = Alias(a)
-	_, b = Alias(b)
+	nameA, a := Alias(a)
+	nameB, b := Alias(b)
+	if nameA != nameB {
+		return 0, false
+	}
 	return r.Lowest(strings.TrimSpace(a), strings.TrimSpace(b))
 }
 

@@ -32,7 +32,11 @@ func newLess() func(a, b string) bool {
 	return func(a, b string) bool {
 		la, okA := strings.CutPrefix(a, legacyPrefix)
 		lb, okB := strings.CutPrefix(b, legacyPrefix)
-		if okA != okB || !okA && (a == "" || b == "" || a[0] == '#' || b[0] == '#') {
+		memberA, memberB := !okA && strings.HasPrefix(a, "#"), !okB && strings.HasPrefix(b, "#")
+		switch {
+		case memberA || memberB: // a member of the file, with what it holds behind it
+			return memberA && !memberB
+		case okA != okB:
 			return false
 		}
 		return compare(la, lb) < 0

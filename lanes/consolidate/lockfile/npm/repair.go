@@ -29,6 +29,7 @@ type mender struct {
 // that is unmet here, and in neither side alone, gets the version again that
 // met it on the side its package came from.
 func (l *lock) repair(m *lockfile.Merge) {
+	objects(m)
 	changed := bundles(m)
 	w := &mender{judge: l.judge(m.Doc, m.Tree), Merge: m, moved: map[string]origin{}, queued: map[string]bool{}}
 	if l.version == 1 {
@@ -219,10 +220,20 @@ func (w *mender) room(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node, c can
 	if i := slices.Index(free, c.Key); i > 0 {
 		free = slices.Insert(slices.Delete(free, i, i+1), 0, c.Key)
 	}
+	second := "" // where it would stand, but its own peers would not fit
 	for _, at := range free {
-		if !w.hurts(at, e.Name, c.Node, true) {
+		if w.hurts(at, e.Name, c.Node, true) {
+			continue
+		}
+		if w.fits(at, c.Node) {
 			return at, true
 		}
+		if second == "" {
+			second = at
+		}
+	}
+	if second != "" {
+		return second, true
 	}
 	if t == nil || t != blocked || data(t).bundled {
 		return "", false
@@ -231,6 +242,22 @@ func (w *mender) room(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node, c can
 		return t.Key, true
 	}
 	return "", false
+}
+
+// fits reports whether the peers of a package at a path are met there, or could
+// be by others beside it.
+func (w *mender) fits(at string, c *lockfile.Node) bool {
+	dir := parent(at)
+	for _, e := range c.Edges {
+		if !peer(e) {
+			continue
+		}
+		t := resolve(w.Doc, dir, e.Name)
+		if t != nil && parent(t.Key) == dir && !w.met(w.Doc, c, e, t) {
+			return false
+		}
+	}
+	return true
 }
 
 // hurts reports whether a package at a path takes the place of one that
