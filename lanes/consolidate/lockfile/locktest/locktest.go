@@ -278,3 +278,26 @@ func rank(f *lockfile.Format) int {
 	}
 	return 0
 }
+
+// Apply merges what a head made of a fork into a tree, in all files of the tree's
+// formats that both have.
+func Apply(t T, into, fork, head *Tree) (*Tree, []lockfile.Conflict) {
+	t.Helper()
+	var files []string
+	for _, p := range fork.Paths() {
+		if into.Files[p] != nil && head.Files[p] != nil && string(fork.Files[p]) != string(head.Files[p]) {
+			files = append(files, p)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return rank(of(into.formats, a)) - rank(of(into.formats, b)) })
+	now := into
+	for _, p := range files {
+		f := fork.doc(p, into.Doc(p))
+		d, conflicts := lockfile.Apply(into.Doc(p), lockfile.Diff(f, head.doc(p, f)), into, now, true)
+		if len(conflicts) > 0 {
+			return nil, conflicts
+		}
+		now = now.set(d)
+	}
+	return now, nil
+}
