@@ -29,17 +29,10 @@ type crate struct {
 	line                            int
 }
 
-type lockSyntax struct {
-	head   string // up to the first package
-	tail   string // behind the last one: unused patches
-	v1     bool   // checksums stand in [metadata], references in full
-	sorted bool
-}
-
 // Formats returns Cargo's formats.
 func Formats() []*lockfile.Format {
 	r := version.New(semver.Cargo)
-	return []*lockfile.Format{lockFormat(r)}
+	return []*lockfile.Format{manifestFormat(r), lockFormat(r)}
 }
 
 func lockFormat(r *version.Rules) *lockfile.Format {
@@ -48,60 +41,71 @@ func lockFormat(r *version.Rules) *lockfile.Format {
 		Ecosystem: Ecosystem,
 		Lock:      true,
 		Match:     func(p string, _ []byte) bool { return path.Base(p) == "Cargo.lock" },
-		Parse:     parseLock,
-		Encode:    func(d *lockfile.Doc) ([]byte, error) { return encodeLock(r, d) },
+		Parse:     func(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) { return parseLock(r, content, like) },
+		Encode:    func(d *lockfile.Doc) ([]byte, error) { return encodeLock(r, d), nil },
 		Compare:   func(a, b *lockfile.Node) (int, bool) { return r.Compare(a.Version, b.Version) },
 		Combine:   combine,
-		Check:     checkLock,
+		Check:     func(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem { return checkLock(r, d, t) },
 	}
 }
 
 const (
 	opening  = "[[package]]\n"
 	metadata = "[metadata]\n"
+	// Nodes of what is no package.
+	headKey = "#head" // up to the first package
+	tailKey = "#tail" // behind the last one: unused patches, empty lines
 )
 
-func parseLock(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
-	text := string(content)
-	syn := &lockSyntax{sorted: true}
-	d := lockfile.NewDoc(strings.Count(text, opening) + 1)
-	d.Syntax = syn
-	sums := map[string]string{}
-	var crates []*crate
-	line := 1
-	first := true
-	for _, block := range splitBlocks(text) {
-		at := line
-		line += strings.Count(block, "\n")
-		switch {
-		case strings.HasPrefix(block, opening):
-			c, err := parseCrate(block, at)
-			if err != nil {
-				return nil, err
-			}
-			crates = append(crates, c)
-		case strings.HasPrefix(block, metadata) && strings.Contains(block, `"checksum `):
-			syn.v1 = true
-			if err := parseSums(block, at, sums); err != nil {
-				return nil, err
-			}
-		case first:
-			syn.head = block
-		default:
-			syn.tail += block
-		}
-		first = false
+// head is the Data of the node with headKey.
+type head struct {
+	text string
+	// full says that references are written in full and checksums stand in
+	// [metadata], as in the first version of the format.
+	full bool
+}
+
+// lockSyntax is how one file writes what any could write in another way.
+type lockSyntax struct {
+	blocks map[string]block // by key
+	end    string           // of the last package's line
+	meta   block            // [metadata]
+	sorted bool
+}
+
+// block is a piece of a file and what we would have written for it.
+type block struct {
+	text, ours string
+	// gap is the empty lines behind it.
+	gap string
+}
+
+// as gives the file's own text for what is still the same.
+func (b block) as(ours string) string {
+	if b.ours == ours {
+		return b.text
 	}
-	if err := plausible(syn.head); err != nil {
+	return ours
+}
+
+func parseLock(r *version.Rules, content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
+	if bytes.Contains(content, []byte("[root]\n")) {
+		return nil, errors.New("written by a cargo of before 2018")
+	}
+	f, err := splitLock(string(content))
+	if err != nil {
 		return nil, err
 	}
-	t := newTable(crates)
-	for i, c := range crates {
-		if i > 0 && !inOrder(crates[i-1], c) {
+	d := lockfile.NewDoc(len(f.crates) + 2)
+	syn := &lockSyntax{blocks: make(map[string]block, len(f.crates)), end: f.end, sorted: true}
+	d.Syntax = syn
+	t := newTable(f.crates)
+	for i, c := range f.crates {
+		if i > 0 && byPackage(r)(f.crates[i-1], c) > 0 {
 			syn.sorted = false
 		}
 		if c.checksum == "" {
-			c.checksum = sums[c.full()]
+			c.checksum = f.sums[c.full()]
 		}
 		for _, ref := range c.refs {
 			to, err := t.find(ref)
@@ -110,134 +114,35 @@ func parseLock(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
 			}
 			c.deps = append(c.deps, to)
 		}
-		n := c.node(t.key[c])
-		if old := likeNode(like, n); old != nil {
-			n = old
-		}
+		n := reuse(like, c.node(t.key[c]))
 		if !d.Add(n) {
 			return nil, &lockfile.DuplicateError{Key: c.full(), Line: c.line}
 		}
+		syn.blocks[n.Key] = f.texts[i]
 	}
-	d.Add(&lockfile.Node{Key: "#head", Raw: []byte(syn.head)})
-	d.Add(&lockfile.Node{Key: "#tail", Raw: []byte(syn.tail)})
+	h := head{f.head, f.full}
+	d.Add(reuse(like, &lockfile.Node{Key: headKey, Raw: fmt.Appendf(nil, "%v\x00%s", h.full, h.text), Data: h}))
+	d.Add(reuse(like, &lockfile.Node{Key: tailKey, Raw: []byte(f.tail)}))
+	w := newWriter(r, d)
+	for key, b := range syn.blocks {
+		b.ours = w.crate(d.Node(key).Data.(*crate))
+		syn.blocks[key] = b
+	}
+	syn.meta = block{text: f.meta, ours: w.sums()}
+	if !bytes.Equal(encodeLock(r, d), content) {
+		return nil, errors.New("not in the order in which cargo writes a lockfile")
+	}
 	return d, nil
 }
 
-func likeNode(like *lockfile.Doc, n *lockfile.Node) *lockfile.Node {
+func reuse(like *lockfile.Doc, n *lockfile.Node) *lockfile.Node {
 	if like == nil {
-		return nil
+		return n
 	}
 	if old := like.Node(n.Key); old != nil && bytes.Equal(old.Raw, n.Raw) {
 		return old
 	}
-	return nil
-}
-
-// splitBlocks cuts the file before every table.
-func splitBlocks(text string) []string {
-	var out []string
-	start := 0
-	for i := 0; i < len(text); {
-		end := strings.IndexByte(text[i:], '\n')
-		if end < 0 {
-			break
-		}
-		i += end + 1
-		if i < len(text) && text[i] == '[' {
-			out = append(out, text[start:i])
-			start = i
-		}
-	}
-	if start == 0 && strings.HasPrefix(text, "[") {
-		return append(out, text)
-	}
-	return append(out, text[start:])
-}
-
-func plausible(head string) error {
-	for i, l := range strings.Split(head, "\n") {
-		if strings.HasPrefix(l, "<<<<<<<") {
-			return lockfile.ErrConflictMarkers
-		}
-		if l != "" && l[0] != '#' && !strings.Contains(l, "=") {
-			return fmt.Errorf("line %d: not a line of a Cargo.lock: %s", i+1, strconv.Quote(l))
-		}
-	}
-	return nil
-}
-
-func parseCrate(block string, at int) (*crate, error) {
-	c := &crate{line: at}
-	lines := strings.Split(strings.TrimRight(block, "\n"), "\n")
-	for i := 1; i < len(lines); i++ {
-		l := lines[i]
-		key, val, ok := strings.Cut(l, " = ")
-		if !ok {
-			if strings.HasPrefix(l, "<<<<<<<") || strings.HasPrefix(l, "=======") || strings.HasPrefix(l, ">>>>>>>") {
-				return nil, lockfile.ErrConflictMarkers
-			}
-			return nil, fmt.Errorf("line %d: not a line of a Cargo.lock: %s", at+i, strconv.Quote(l))
-		}
-		if key == "dependencies" {
-			list, n, err := parseList(lines[i:])
-			if err != nil {
-				return nil, fmt.Errorf("line %d: %w", at+i, err)
-			}
-			c.refs = list
-			i += n - 1
-			continue
-		}
-		s, err := strconv.Unquote(val)
-		field := map[string]*string{"name": &c.name, "version": &c.version, "source": &c.source, "checksum": &c.checksum}[key]
-		if field == nil || err != nil {
-			c.extra = append(c.extra, l)
-			continue
-		}
-		*field = s
-	}
-	if c.name == "" || c.version == "" {
-		return nil, fmt.Errorf("line %d: a package without name or version", at)
-	}
-	return c, nil
-}
-
-// parseList reads a TOML array of strings over one or more lines.
-func parseList(lines []string) (list []string, used int, err error) {
-	for i, l := range lines {
-		if i == 0 {
-			_, l, _ = strings.Cut(l, " = ")
-			l = strings.TrimPrefix(l, "[")
-		}
-		done := strings.HasSuffix(strings.TrimSpace(l), "]")
-		for _, item := range strings.Split(strings.TrimSuffix(strings.TrimSpace(l), "]"), ",") {
-			if item = strings.TrimSpace(item); item == "" {
-				continue
-			}
-			s, err := strconv.Unquote(item)
-			if err != nil {
-				return nil, 0, fmt.Errorf("not a dependency: %s", strconv.Quote(item))
-			}
-			list = append(list, s)
-		}
-		if done {
-			return list, i + 1, nil
-		}
-	}
-	return nil, 0, errors.New("a list without an end")
-}
-
-func parseSums(block string, at int, sums map[string]string) error {
-	for i, l := range strings.Split(strings.TrimRight(block, "\n"), "\n")[1:] {
-		k, v, ok := strings.Cut(l, " = ")
-		key, err1 := strconv.Unquote(k)
-		val, err2 := strconv.Unquote(v)
-		name, isSum := strings.CutPrefix(key, "checksum ")
-		if !ok || err1 != nil || err2 != nil || !isSum {
-			return fmt.Errorf("line %d: not a checksum: %s", at+i+1, strconv.Quote(l))
-		}
-		sums[name] = val
-	}
-	return nil
+	return n
 }
 
 // full is how version 1 of the file writes a reference.
@@ -305,6 +210,8 @@ func newTable(crates []*crate) *table {
 	return t
 }
 
+// find gives the key of the crate that a reference means. One that means none
+// gets a key that no crate has, with a question mark: Check reports it.
 func (t *table) find(ref string) (string, error) {
 	name, rest, _ := strings.Cut(ref, " ")
 	ver, source, _ := strings.Cut(rest, " ")
@@ -317,112 +224,39 @@ func (t *table) find(ref string) (string, error) {
 	}
 	switch {
 	case len(hits) == 0:
-		return ref + " ?", nil // a dangling reference: Check reports it
+		return ref + " ?", nil
 	case len(hits) > 1 && t.key[hits[0]] != t.key[hits[1]]:
-		return "", fmt.Errorf("the reference %q fits %d packages", ref, len(hits))
+		return "", fmt.Errorf("the reference %s fits %d packages", strconv.Quote(ref), len(hits))
 	}
 	return t.key[hits[0]], nil
 }
 
-func inOrder(a, b *crate) bool {
-	if c := cmp.Compare(a.name, b.name); c != 0 {
-		return c < 0
+// byPackage is the order of packages: by name, version, and the kind of source.
+func byPackage(r *version.Rules) func(a, b *crate) int {
+	return func(a, b *crate) int {
+		if c := cmp.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		if c, ok := r.Compare(a.version, b.version); ok && c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(kind(a.source), kind(b.source)), cmp.Compare(a.source, b.source))
 	}
-	if a.version != b.version {
-		return semver.Cargo.Compare(a.version, b.version) <= 0
-	}
-	return a.source <= b.source
 }
 
-func encodeLock(r *version.Rules, d *lockfile.Doc) ([]byte, error) {
-	syn := d.Syntax.(*lockSyntax)
-	var crates []*crate
-	keys := map[string]*crate{}
-	counts := map[string]map[string]int{}
-	d.Nodes(func(n *lockfile.Node) {
-		c, ok := n.Data.(*crate)
-		if !ok {
-			return
-		}
-		crates = append(crates, c)
-		keys[n.Key] = c
-		if counts[c.name] == nil {
-			counts[c.name] = map[string]int{}
-		}
-		counts[c.name][c.version]++
-	})
-	if syn.sorted {
-		slices.SortStableFunc(crates, func(a, b *crate) int {
-			if c := cmp.Compare(a.name, b.name); c != 0 {
-				return c
-			}
-			if c, ok := r.Compare(a.version, b.version); ok && c != 0 {
-				return c
-			}
-			return cmp.Compare(a.source, b.source)
-		})
+// kind ranks sources as Cargo does: a folder, a registry, a git repository.
+func kind(source string) int {
+	switch {
+	case source == "":
+		return 0
+	case strings.HasPrefix(source, "registry+"):
+		return 1
+	case strings.HasPrefix(source, "sparse+"):
+		return 2
+	case strings.HasPrefix(source, "git+"):
+		return 4
 	}
-	var b bytes.Buffer
-	b.WriteString(syn.head)
-	var sums []string
-	for i, c := range crates {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(opening)
-		field := func(k, v string) {
-			if v != "" {
-				fmt.Fprintf(&b, "%s = %q\n", k, v)
-			}
-		}
-		field("name", c.name)
-		field("version", c.version)
-		field("source", c.source)
-		if !syn.v1 {
-			field("checksum", c.checksum)
-		} else if c.checksum != "" {
-			sums = append(sums, fmt.Sprintf("%q = %q\n", "checksum "+c.full(), c.checksum))
-		}
-		for _, l := range c.extra {
-			b.WriteString(l + "\n")
-		}
-		writeDeps(&b, c, keys, counts, syn.v1)
-	}
-	b.WriteString(syn.tail)
-	if len(sums) > 0 {
-		slices.Sort(sums)
-		b.WriteString("\n" + metadata + strings.Join(sums, ""))
-	}
-	return b.Bytes(), nil
-}
-
-// writeDeps writes references as short as the crates in the file allow.
-func writeDeps(b *bytes.Buffer, c *crate, keys map[string]*crate, counts map[string]map[string]int, full bool) {
-	if len(c.deps) == 0 {
-		return
-	}
-	refs := make([]string, 0, len(c.deps))
-	for _, k := range c.deps {
-		to := keys[k]
-		switch {
-		case to == nil:
-			refs = append(refs, strings.TrimSuffix(k, " ?"))
-		case full, counts[to.name][to.version] > 1:
-			whole := *to
-			whole.source = place(to.source)
-			refs = append(refs, whole.full())
-		case len(counts[to.name]) > 1:
-			refs = append(refs, to.name+" "+to.version)
-		default:
-			refs = append(refs, to.name)
-		}
-	}
-	slices.Sort(refs)
-	b.WriteString("dependencies = [\n")
-	for _, ref := range refs {
-		fmt.Fprintf(b, " %q,\n", ref)
-	}
-	b.WriteString("]\n")
+	return 3
 }
 
 // combine merges two entries of one version: their edges as sets.
@@ -448,8 +282,12 @@ func combine(before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) {
 			c.deps = append(c.deps, k)
 		}
 	}
-	if o.checksum != t.checksum && o.checksum == b.checksum {
+	switch {
+	case o.checksum == t.checksum || t.checksum == b.checksum:
+	case o.checksum == b.checksum:
 		c.checksum = t.checksum
+	default:
+		return nil, false // one version with two contents
 	}
 	return c.node(ours.Key), true
 }
