@@ -65,6 +65,24 @@ func (c *checker) manifests() {
 			c.met(by, e.To, e, c.d.Node(e.To))
 		}
 	}
+	c.forced()
+}
+
+// forced looks for what yarn 1's resolutions install. Their descriptors of
+// others need not be locked.
+func (c *checker) forced() {
+	if len(c.resolutions) == 0 {
+		return
+	}
+	locked := map[string]bool{}
+	c.d.Nodes(func(n *lockfile.Node) { locked[n.Name] = true })
+	for _, r := range c.resolutions {
+		for _, e := range c.replaced(c.d, r) {
+			if locked[r.name] {
+				c.met("", e.To, e, c.d.Node(e.To))
+			}
+		}
+	}
 }
 
 // overridden reports whether a resolution of yarn 1's may hold for an edge.

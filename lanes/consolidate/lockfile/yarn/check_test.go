@@ -88,8 +88,12 @@ func TestCheck(t *testing.T) {
 			want:  []string{"missing: the project needs a@^1.3.0, which is not locked", "orphan: nothing needs a@1.2.0", "orphan: nothing needs b@2.0.7", "orphan: nothing needs c@1.0.0"},
 		},
 		"a resolution may break a requirement": {
-			lock:  edit{`"2.0.7"`, `"3.0.0"`},
+			lock:  edit{"b@~2.0.0:\n  version \"2.0.7\"", "b@3.0.0, b@~2.0.0:\n  version \"3.0.0\""},
 			files: map[string]string{"package.json": `{"dependencies":{"a":"^1.0.0"},"resolutions":{"a/b":"3.0.0"}}`},
+		},
+		"a resolution is not locked": {
+			files: map[string]string{"package.json": `{"dependencies":{"a":"^1.0.0"},"resolutions":{"a/b":"3.0.0","unused":"1.0.0"}}`},
+			want:  []string{"missing: the project needs b@3.0.0, which is not locked"},
 		},
 		"a workspace stands in for a package": {
 			lock:  edit{"\nb@~2.0.0:\n  version \"2.0.7\"\n", ""},
