@@ -242,7 +242,6 @@ func TestCorpus(t *testing.T) {
 var incompatible = map[string][]int{
 	"axiomantic__spellbook__2026-04-06-f78ad72":  {149}, // eslint 10, which a plugin does not take
 	"axiomantic__spellbook__2026-05-01-c8df8d4":  {248},
-	"axiomantic__spellbook__2026-05-18-be81446":  {277},
 	"dorny__test-reporter__2025-06-29-18430db":   {596}, // a plugin 8 that wants its parser 8
 	"fabriziosalmi__wildbox__2026-07-21-67706f7": {151}, // react 19 beside react-dom 18
 	"fabriziosalmi__wildbox__2026-08-03-1f25cc2": {151},
