@@ -109,6 +109,7 @@ var replies = []struct {
 	{"WRONGTYPE", Foreign, "a key of this queue holds something else; choose another prefix"},
 	{"undeclared key", Corrupt, "a script used a key that it did not declare"},
 	{"CROSSSLOT", Corrupt, "a script's keys lie in two slots"},
+	{"The user executing the script", Config, "the Redis user lacks a permission; docs/queue.md names what is needed"},
 	{"NOPERM", Config, "the Redis user lacks a permission"},
 	{"NOAUTH", Config, "Redis wants a password"},
 	{"WRONGPASS", Config, "Redis refuses the user or the password"},

@@ -205,8 +205,8 @@ func (c *crew) start(l *Lease) {
 	c.handlers.Go(func() {
 		out := c.handle(ctx, l)
 		cause := context.Cause(ctx)
-		if errors.Is(cause, Shutdown) && (out.move == moveRetry || out.move == moveFail) {
-			out = Release() // the task did not fail: its worker left
+		if (errors.Is(cause, Shutdown) || errors.Is(cause, Lost)) && (out.move == moveRetry || out.move == moveFail) {
+			out = Release() // the task did not fail: its worker left, or could not be heard
 		}
 		if errors.Is(cause, Lost) {
 			c.Log.Warn("queue: lease lost", "task", l.Task.ID, "token", l.Task.Token)

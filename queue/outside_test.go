@@ -1,0 +1,199 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bailiff-bot/bailiff/queue/redistest"
+)
+
+// TestClockJumps: Redis' clock moves a year forward and back; leases end or are
+// cut, the fence holds, and a delivery is forgotten only after its time.
+func TestClockJumps(t *testing.T) {
+	ctx := context.Background()
+	var now atomic.Int64
+	now.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+	jump := func(d time.Duration) { now.Add(d.Milliseconds()) }
+	q := must[*Queue](t)(Embedded(ctx, Options{audit: true}, func() time.Time { return time.UnixMilli(now.Load()) }))
+	defer q.Close()
+	id := admit(t, q, Admission{Tenant: "i", Once: "g", Tasks: []Spec{{Group: "r", Serial: "s"}}})[0].ID
+	old := lease(t, q, 1)[0]
+	must[int64](t)(old.Append(ctx, Record{Kind: "a"}))
+	sweep(t, q)
+	jump(365 * 24 * time.Hour)
+	// nobody swept for so long that Redis may have been away: a third more
+	if s := sweep(t, q); s.Expired != 0 {
+		t.Errorf("%+v", s)
+	}
+	jump(4 * time.Second)
+	if s := sweep(t, q); s.Expired != 1 {
+		t.Errorf("%+v", s)
+	}
+	_, err := old.Append(ctx, Record{Kind: "late"})
+	wantKind(t, err, Lost)
+	l := lease(t, q, 1)[0]
+	if a := admit(t, q, Admission{Tenant: "i", Once: "g", Tasks: []Spec{{}}}); a[0].How != Created {
+		t.Errorf("the delivery is remembered after a year: %+v", a)
+	}
+	jump(-300 * 24 * time.Hour)
+	sweep(t, q)
+	if states := must[[]error](t)(q.Renew(ctx, l)); states[0] != nil {
+		t.Error(states[0])
+	}
+	must[int64](t)(l.Append(ctx, Record{Kind: "b"}))
+	// a worker that died before the jump must not hold its task for 300 days
+	for range 4 {
+		jump(4 * time.Second)
+		sweep(t, q)
+	}
+	if got := get(t, q, id); got.State != Ready {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestOutage: Redis is away while handlers finish, for longer than their lease.
+// Nothing that was finished runs again.
+func TestOutage(t *testing.T) {
+	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	q := opened(t, s.URL(), Options{Lease: time.Second, Cap: 10})
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var runs atomic.Int64
+	away := make(chan struct{})
+	running := make(chan struct{}, 10)
+	over := make(chan error, 1)
+	w := Worker{Queue: q, Log: quiet(), Concurrency: 10, Handler: HandlerFunc(func(context.Context, *Lease) Outcome {
+		runs.Add(1)
+		running <- struct{}{}
+		<-away
+		return Done("")
+	})}
+	var ids []ID
+	for range 10 {
+		ids = append(ids, admit(t, q, one("i", Spec{}))[0].ID)
+	}
+	go func() { over <- w.Run(ctx) }()
+	for range 10 {
+		<-running
+	}
+	s.Kill()
+	close(away) // all of them end now, and cannot say so
+	redistest.Until(t, 10*time.Second, "the leases are over", func() func() bool {
+		end := time.Now().Add(2 * time.Second)
+		return func() bool { return time.Now().After(end) }
+	}())
+	s.Up()
+	redistest.Until(t, 20*time.Second, "all ends are written", func() bool {
+		st, err := q.Stats(context.Background())
+		return err == nil && st.Count[Ended] == 10
+	})
+	stop()
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if got := get(t, q, id); got.Token > 10 || got.Lost != 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+	if n := runs.Load(); n != 10 {
+		t.Errorf("%d runs of 10 tasks", n)
+	}
+}
+
+// TestShutdown releases what runs, without using an attempt.
+func TestShutdown(t *testing.T) {
+	each(t, Options{}, func(t *testing.T, q *Queue) {
+		ctx, stop := context.WithCancel(context.Background())
+		id := admit(t, q, one("i", Spec{}))[0].ID
+		begun, cause := make(chan struct{}), make(chan error, 1)
+		over := make(chan error, 1)
+		w := Worker{Queue: q, Log: quiet(), Handler: HandlerFunc(func(ctx context.Context, l *Lease) Outcome {
+			close(begun)
+			<-ctx.Done()
+			cause <- context.Cause(ctx)
+			return Retry(ctx.Err())
+		})}
+		go func() { over <- w.Run(ctx) }()
+		<-begun
+		stop()
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		if err := <-cause; !errors.Is(err, Shutdown) {
+			t.Errorf("cause %v", err)
+		}
+		if got := get(t, q, id); got.State != Ready || got.Attempt != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestFailover: the master dies and its replica takes over (G11).
+func TestFailover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	ctx := context.Background()
+	url, master, _ := redistest.Sentinel(t)
+	q := opened(t, url, Options{})
+	id := admit(t, q, one("i", Spec{Group: "r"}))[0].ID
+	mc := master.Client()
+	defer mc.Close()
+	redistest.Until(t, 10*time.Second, "the replica has it", func() bool {
+		q.client.HSet(ctx, "bailiff:{q0}:probe", "a", 1) // WAIT counts what this connection wrote, so ask the offsets
+		info := mc.Info(ctx, "replication").Val()
+		return len(info) > 0 && mc.Do(ctx, "WAIT", 1, 100).Val() == int64(1)
+	})
+	master.Kill()
+	redistest.Until(t, 30*time.Second, "the replica serves", func() bool {
+		_, err := q.Admit(ctx, Admission{Tenant: "i", Once: "after", Tasks: []Spec{{Group: "r"}}})
+		return err == nil
+	})
+	if got := get(t, q, id); got.State != Ready {
+		t.Errorf("%+v", got)
+	}
+	l := lease(t, q, 1)[0]
+	if s := end(t, l, Done("")); l.Task.ID != id || s != Ended {
+		t.Errorf("%+v %s", l.Task, s)
+	}
+}
+
+// TestLeastPrivilege: the user that docs/queue.md proposes suffices.
+func TestLeastPrivilege(t *testing.T) {
+	ctx := context.Background()
+	s := redistest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	acl := []any{"ACL", "SETUSER", "bailiff", "on", ">s3cret", "~bailiff:*", "&bailiff:*", "+@all", "-@dangerous", "+info", "+config|get"}
+	if err := c.Do(ctx, acl...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	q := opened(t, "redis://bailiff:s3cret@"+s.Addr, Options{KeepDone: time.Millisecond})
+	id := admit(t, q, one("i", Spec{Key: "k"}))[0].ID
+	l := lease(t, q, 1)[0]
+	must[int64](t)(l.Append(ctx, Record{Kind: "k"}))
+	if err := q.client.BLPop(ctx, time.Second, q.keys[0]["wake"]).Err(); err != nil {
+		t.Error(err)
+	}
+	end(t, l, Done(""))
+	for range q.Follow(ctx, id, 0) {
+	}
+	due(t, q, "done", id)
+	sweep(t, q)
+	must[Stats](t)(q.Stats(ctx))
+	must[[]Warning](t)(q.Check(ctx))
+	_, err := Open(ctx, "redis://bailiff:wrong@"+s.Addr, Options{})
+	wantKind(t, err, Config)
+	// without the right to notify, journals are still written and read
+	c.Do(ctx, "ACL", "SETUSER", "bailiff", "resetchannels")
+	q = opened(t, "redis://bailiff:s3cret@"+s.Addr, Options{})
+	admit(t, q, one("i", Spec{}))
+	must[int64](t)(lease(t, q, 1)[0].Append(ctx, Record{Kind: "k"}))
+	c.Do(ctx, "ACL", "SETUSER", "bailiff", "-zadd")
+	_, err = q.Admit(ctx, one("i", Spec{}))
+	wantKind(t, err, Config)
+}
