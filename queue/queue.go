@@ -214,7 +214,7 @@ func (q *Queue) shard(t Tenant) int {
 		return 0
 	}
 	h := fnv.New64a()
-	io.WriteString(h, string(t))
+	h.Write([]byte(t))
 	return int(h.Sum64() % uint64(q.opt.Shards))
 }
 
