@@ -62,9 +62,9 @@ func (r rules) align(m *lockfile.Merge) {
 			}
 		}
 	}
-	f2, _ := rf.doc(m, fork)
-	o2, wasOurs := ro.doc(m, ours)
-	h2, wasHead := rh.doc(m, head)
+	f2, _ := rf.doc(fork)
+	o2, wasOurs := ro.doc(ours)
+	h2, wasHead := rh.doc(head)
 	f2 = f2.Clone()
 	withSides := *syn
 	withSides.sides = []side{wasOurs, wasHead}
@@ -272,11 +272,16 @@ func (r rules) follow(fork, other *lockfile.Doc, side *renaming, moves *moves, b
 		}
 		return ident{}, false
 	}
-	return func(x *pack, dp dep) string {
-		from := side.origin(x.full)
-		if from == "" || from == x.full {
-			return ""
-		}
+	relatives := map[string][]string{}
+	for id, x := range idents(fork) {
+		relatives[x.name] = append(relatives[x.name], id)
+	}
+	const most = 8 // of a name, the last ones
+	for name, list := range relatives {
+		slices.Sort(list)
+		relatives[name] = list[max(0, len(list)-most):]
+	}
+	move := func(from string, dp dep) string {
 		to := from
 		if _, kept := moves.ids[from]; !kept {
 			if to = moves.twins[from]; to == "" || moves.ids[to].bare != was.parse(from).bare {
@@ -292,5 +297,20 @@ func (r rules) follow(fork, other *lockfile.Doc, side *renaming, moves *moves, b
 			return ""
 		}
 		return by.id(b.full)
+	}
+	return func(x *pack, dp dep) string {
+		from := side.origin(x.full)
+		switch from {
+		case x.full:
+			return ""
+		case "": // new beside others of its name
+			for _, from := range relatives[x.ident.name] {
+				if to := move(from, dp); to != "" {
+					return to
+				}
+			}
+			return ""
+		}
+		return move(from, dp)
 	}
 }

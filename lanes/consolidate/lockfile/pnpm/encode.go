@@ -13,6 +13,7 @@ import (
 // whose entries are all gone goes with them, if it had any.
 func encode(d *lockfile.Doc) ([]byte, error) {
 	syn := syntaxOf(d)
+	d, _ = shorten(d)
 	children := make(map[string][]*lockfile.Node, 256)
 	size := len(syn.tail)
 	d.Nodes(func(n *lockfile.Node) {

@@ -11,6 +11,9 @@ import (
 // dependents provide.
 func (r rules) finish(m *lockfile.Merge) {
 	now, sides := graphOf(m.Doc), sidesOf(m)
+	if !writable(m) {
+		return
+	}
 	r.flags(m, now, sides)
 	r.passed(m, now, sides)
 	type place struct{ by, to, peer string }
@@ -28,15 +31,37 @@ func (r rules) finish(m *lockfile.Merge) {
 	}
 }
 
+// longestKey is the limit of js-yaml, in bytes: longer keys stand behind "? ".
+const longestKey = 1024
+
+// writable asks for the tool where a name has got too long to be written as
+// the rest of the file is.
+func writable(m *lockfile.Merge) bool {
+	short, unknown := shorten(m.Doc)
+	for _, id := range unknown {
+		n := m.Node(syntaxOf(m.Doc).place(id))
+		m.AskTool(n, n.Name+"@"+n.Version+" has so many peers now that pnpm writes a digest of them")
+		return false
+	}
+	for _, k := range short.Keys() {
+		n := short.Node(k)
+		if x := packOf(n); x != nil && x.explicit != (len(scalar(x.key)) > longestKey) {
+			m.AskTool(n, n.Name+"@"+n.Version+" has got a key that is written in another way")
+			return false
+		}
+	}
+	return true
+}
+
 func (s stale) String() string {
 	what := s.to.Name + "@" + s.to.Version
 	if s.have == "" {
-		return what + " is locked without its peer " + s.peer + ", but beside it is now " + s.want + "; only pnpm can add it"
+		return what + " is locked without its peer " + s.peer + ", but beside it stands " + s.want + "; only pnpm can add it"
 	}
 	if s.want == "" {
 		return what + " is locked with the peer " + s.peer + "@" + s.have + ", but " + s.by.Name + "@" + s.by.Version + " was locked without it; only pnpm can renew it"
 	}
-	return what + " is locked with the peer " + s.peer + "@" + s.have + ", but beside it is now " + s.want + "; only pnpm can renew it"
+	return what + " is locked with the peer " + s.peer + "@" + s.have + ", but beside it stands " + s.want + "; only pnpm can renew it"
 }
 
 // flags renews dev and optional.
@@ -106,6 +131,9 @@ func (r rules) passed(m *lockfile.Merge, now graph, sides []side) {
 	var before []map[*lockfile.Node]names
 	for _, s := range sides {
 		before = append(before, graphOf(s.Doc).transitive())
+	}
+	if after == nil || slices.ContainsFunc(before, func(b map[*lockfile.Node]names) bool { return b == nil }) {
+		return
 	}
 	for _, key := range slices.Clone(m.Keys()) {
 		n := m.Node(key)

@@ -82,9 +82,14 @@ func (g graph) flagsOf(w reach) (dev, optional flag) {
 // names is a set of peers.
 type names map[string]bool
 
-// passing computes for every package the peers that it or what it needs asks
-// for and nobody has met.
+// tooMuch bounds what is derived from a graph: real ones stay under a
+// twentieth of it, and a file made to cost more is left as it is.
+const tooMuch = 1 << 20
+
+// missing computes for every package the peers that it or what it needs asks
+// for and nobody has met; nil when that is too much.
 func (g graph) missing() map[*lockfile.Node]names {
+	total := 0
 	all := make(map[*lockfile.Node]names, g.Len())
 	dependents := map[*lockfile.Node][]*lockfile.Node{}
 	var queue []*lockfile.Node
@@ -123,6 +128,9 @@ func (g graph) missing() map[*lockfile.Node]names {
 				if !all[up][p] {
 					all[up][p] = true
 					grown = true
+					if total++; total > tooMuch {
+						return nil
+					}
 				}
 			}
 			if grown {
@@ -151,6 +159,7 @@ func (g graph) isPeer(x *pack, top []part, dp dep, to *pack) bool {
 // only what the package needs asks for.
 func (g graph) transitive() map[*lockfile.Node]names {
 	missing := g.missing()
+	total := 0
 	out := make(map[*lockfile.Node]names, len(missing))
 	for n := range missing {
 		x := packOf(n)
@@ -175,6 +184,9 @@ func (g graph) transitive() map[*lockfile.Node]names {
 			}
 			for p := range missing[to] {
 				add(p)
+			}
+			if total += len(missing[to]); total > tooMuch {
+				return nil
 			}
 		}
 		out[n] = list
@@ -220,7 +232,10 @@ func (g graph) stales() []stale {
 					if v, ok := roots[x.importer][name]; ok {
 						return v, true
 					}
-					return roots[root][name], true // pnpm installs missing peers by itself
+					if g.own { // since pnpm 8 the root provides for all
+						return "", true
+					}
+					return roots[root][name], true // what nobody provides, pnpm installs by itself
 				}}, to, y)
 			}
 		case *pack:
@@ -274,7 +289,11 @@ func (g graph) compare(out []stale, by provider, to *lockfile.Node, x *pack) []s
 			out = append(out, stale{by.n, to, p.name, p.version, want})
 		}
 	}
-	for name := range peersOf(g.Doc, x) {
+	peers := peersOf(g.Doc, x)
+	if len(peers)+len(out) > tooMuch/256 {
+		return out
+	}
+	for name := range peers {
 		if named(top, name) || slices.ContainsFunc(x.deps, func(dp dep) bool { return dp.name == name }) {
 			continue
 		}

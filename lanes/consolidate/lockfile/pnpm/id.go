@@ -125,9 +125,38 @@ func hashed(s string) bool {
 // A part is one peer in a suffix.
 type part struct{ name, version string }
 
+// Names that pnpm writes are far from these. Longer or deeper ones are taken
+// for a digest: left as they are, at no cost.
+const (
+	deepest     = 32
+	longestName = 1 << 16 // bytes
+)
+
+// sane reports whether a suffix can be worked with.
+func sane(suffix string) bool {
+	if len(suffix) > longestName {
+		return false
+	}
+	depth := 0
+	for i := range len(suffix) {
+		switch suffix[i] {
+		case '(':
+			if depth++; depth > deepest {
+				return false
+			}
+		case ')':
+			depth--
+		}
+	}
+	return true
+}
+
 // parts are the peers of a suffix at all depths; top are those of the package
 // itself. Opaque: some of the suffix is a digest.
 func (d *dialect) parts(suffix string) (all, top []part, opaque bool) {
+	if !sane(suffix) {
+		return nil, nil, true
+	}
 	if d.joined {
 		list, ok := joined(suffix)
 		return list, list, !ok
@@ -196,8 +225,8 @@ func joined(suffix string) ([]part, bool) {
 // rename writes every peer of a suffix anew. f gets a peer as it is written:
 // with its own peers, if it has some.
 func (d *dialect) rename(suffix string, f func(peer string) string) string {
-	if suffix == "" {
-		return ""
+	if suffix == "" || !sane(suffix) {
+		return suffix
 	}
 	var b strings.Builder
 	b.Grow(len(suffix))

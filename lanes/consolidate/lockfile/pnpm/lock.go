@@ -36,6 +36,10 @@ type syntax struct {
 	// unsorted are the keys whose entries are not in order, where pnpm has them
 	// in order.
 	unsorted map[string]bool
+	// longest is how long peers may be before they are written as a digest, 0
+	// for no limit; recipe makes digests, nil when the version does not say how.
+	longest int
+	recipe  *recipe
 	// sides are, of an aligned fork, both sides as they were before.
 	sides []side
 }
@@ -111,7 +115,11 @@ func parseLock(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
 		}
 	}
 	syn.unsorted = unsorted(doc)
-	return doc, nil
+	if n := doc.Node("#lockfileVersion"); n != nil {
+		syn.recipe = standard(n.Version)
+	}
+	syn.longest = syn.limit(doc)
+	return expand(doc, like), nil
 }
 
 // unsorted finds the keys whose entries are out of order.

@@ -12,6 +12,10 @@ type settler func(before, ours, theirs *entry) (*entry, bool)
 
 // merge3 merges the entries of one key three ways.
 func merge3(before, ours, theirs []entry, settle settler) ([]entry, bool) {
+	const most = 4096 // entries; no package has a quarter of that
+	if len(ours)+len(theirs) > most {
+		return nil, false
+	}
 	b, o, t := index(before), index(ours), index(theirs)
 	out := make([]entry, 0, len(ours)+len(theirs))
 	for i := range ours {
@@ -166,6 +170,7 @@ func (x *pack) with(n *lockfile.Node, e entry) (*lockfile.Node, bool) {
 	if err := x.dialect.decode(c, section, e); err != nil {
 		return nil, false
 	}
+	packOf(c).recipe = x.recipe
 	return c, true
 }
 

@@ -32,9 +32,6 @@ type project map[string]string
 func drawUniverse(t *rapid.T, major byte) (universe, []string) {
 	u := universe{needs: map[string][]string{}, peers: map[string][]string{"react-dom": {"react"}}, dev: map[string]bool{}, major: major}
 	pool := []string{"react", "react-dom", wanted}
-	if major == '5' { // two peers make a digest
-		pool = []string{"react"}
-	}
 	var direct []string
 	for i := range 5 {
 		name := fmt.Sprintf("p%d", i)
@@ -130,7 +127,11 @@ func (w *writer) suffix(name string) string {
 	case len(list) == 0:
 		return ""
 	case w.major == '5':
-		return "_" + strings.Join(list, "+")
+		s := strings.Join(list, "+")
+		if len(s) > recipes[0].limit {
+			s = recipes[0].make(s)
+		}
+		return "_" + s
 	}
 	return "(" + strings.Join(list, ")(") + ")"
 }

@@ -17,6 +17,8 @@ type pack struct {
 	peers map[string]peer
 	// transitive are peers of what it needs, met or not.
 	transitive []string
+	// recipe made the digest that the file has for the peers; nil: it has none.
+	recipe *recipe
 	// dev and optional are the flags as written.
 	dev, optional flag
 }

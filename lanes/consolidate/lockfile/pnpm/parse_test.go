@@ -133,6 +133,11 @@ func FuzzParse(f *testing.F) {
 	for _, text := range odd {
 		f.Add(text)
 	}
+	f.Add(folded("30", "react-dom@18.2.0(react@18.2.0))(react@18.2.0", recipes[0].make))
+	u := universe{needs: map[string][]string{"p@1.0.0": {"q"}}, peers: map[string][]string{"q": {"react", "react-dom"}, "react-dom": {"react"}}, dev: map[string]bool{}}
+	for _, u.major = range []byte("569") {
+		f.Add(u.texts(project{"p": "1.0.0", "react": "1.0.0", "react-dom": "1.0.0"})["pnpm-lock.yaml"])
+	}
 	f.Add("catalog:\n  react: ^18\n\npackages:\n- a\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, parse := range []func([]byte, *lockfile.Doc) (*lockfile.Doc, error){parseLock, parseWorkspace} {

@@ -1,6 +1,9 @@
 package pnpm
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
@@ -20,7 +23,7 @@ type renaming struct {
 	moved func(x *pack, dp dep) string
 	// nests: a peer in a name is written with its own peers.
 	nests bool
-	busy  map[string]bool // guards against names that contain each other
+	known map[string]string // answers of found; empty while one is being worked out
 }
 
 // elsewhere is another document, and how it is rewritten.
@@ -82,29 +85,35 @@ func (r *renaming) peer(id, name string, deep bool) string {
 	return r.named(id, bare, own, r.prefix)
 }
 
-// found is the identity that the other side has given to a package.
+// found is the identity that the other side has given to a package; empty: none.
 func (r *renaming) found(id, name, version string, deep bool) string {
-	if !r.nests || r.busy[id] {
+	if !r.nests {
 		return ""
 	}
+	key := strings.Join([]string{id, version, strconv.FormatBool(deep)}, "\x00")
+	if to, ok := r.known[key]; ok {
+		return to
+	}
+	if r.known == nil {
+		r.known = map[string]string{}
+	}
+	r.known[key] = "" // names can contain each other
 	for _, o := range r.others {
 		t := o.twins[r.origin(id)]
 		x := o.ids[t]
 		if t == "" || x.name != name || x.version != version {
 			continue
 		}
-		if r.busy == nil {
-			r.busy = map[string]bool{}
-		}
-		r.busy[id] = true
 		to := o.by.id(t)
 		if !deep {
 			to = x.bare + o.by.suffix(t, x.suffix, false)
 		}
-		delete(r.busy, id)
-		return to
+		if len(to) <= longestName {
+			r.known[key] = to
+		}
+		break
 	}
-	return ""
+	return r.known[key]
 }
 
 func (r *renaming) part(id string, p part) string {
@@ -166,7 +175,7 @@ func (s side) node(key string) *lockfile.Node {
 }
 
 // doc rewrites a whole file.
-func (r *renaming) doc(m *lockfile.Merge, d *lockfile.Doc) (*lockfile.Doc, side) {
+func (r *renaming) doc(d *lockfile.Doc) (*lockfile.Doc, side) {
 	was := side{d, map[string]string{}, map[string]string{}}
 	if r.idle() && r.moved == nil {
 		return d, was
@@ -179,11 +188,7 @@ func (r *renaming) doc(m *lockfile.Merge, d *lockfile.Doc) (*lockfile.Doc, side)
 		case *need:
 			n = r.need(n, x)
 		case *pack:
-			if c, why := r.pack(n, x); why == "" {
-				n = c
-			} else {
-				m.AskTool(n, why)
-			}
+			n = r.pack(n, x)
 		}
 		out.Add(n) // two that have got one name have become one
 		if n.Key != old {
@@ -225,16 +230,9 @@ func (r *renaming) need(n *lockfile.Node, x *need) *lockfile.Node {
 	return &c
 }
 
-// Limits of pnpm and of js-yaml, in bytes: longer peers are written as a
-// digest, longer keys behind "? ".
-const (
-	longestSuffix = 1000
-	longestKey    = 1024
-)
-
 // pack rewrites a package: its own name, and where its edges lead. An edge to
 // a peer follows the peer.
-func (r *renaming) pack(n *lockfile.Node, x *pack) (c *lockfile.Node, why string) {
+func (r *renaming) pack(n *lockfile.Node, x *pack) *lockfile.Node {
 	full := x.full
 	if n.Parent == "#"+snapshots || !x.apart {
 		full = r.id(x.full)
@@ -250,10 +248,7 @@ func (r *renaming) pack(n *lockfile.Node, x *pack) (c *lockfile.Node, why string
 		}
 	}
 	if full == x.full && len(refs) == 0 {
-		return n, ""
-	}
-	if _, suffix := r.cut(full); full != x.full && len(suffix) > longestSuffix+2 || x.explicit != (len(full) > longestKey) {
-		return nil, "the peers of " + x.name + "@" + x.version + " would get longer than pnpm writes them; only pnpm can shorten them"
+		return n
 	}
 	e := x.entry
 	list := inside(&e)
@@ -276,11 +271,10 @@ func (r *renaming) pack(n *lockfile.Node, x *pack) (c *lockfile.Node, why string
 		val, _ := unquote(e.val)
 		e.head, e.key = e.withKeyValue(full, val), full
 	}
-	c, ok := x.with(n, e)
-	if !ok {
-		return nil, "the entry of " + x.name + "@" + x.version + " cannot be renamed"
+	if c, ok := x.with(n, e); ok {
+		return c
 	}
-	return c, ""
+	return n
 }
 
 // edge is where a dependency leads after the renaming.

@@ -9,10 +9,21 @@ import (
 // repair gives importers the requirements of their manifests, and puts back
 // what one side dropped and the other needs.
 func (r rules) repair(m *lockfile.Merge) {
+	wants := map[string]map[string]ask{} // by importer
 	for _, key := range append([]string(nil), m.Keys()...) {
 		n := m.Node(key)
-		if needOf(n) != nil {
-			r.sync(m, n)
+		x := needOf(n)
+		if x == nil || m.Tree == nil {
+			continue
+		}
+		if _, ok := wants[x.importer]; !ok {
+			wants[x.importer] = nil
+			if d := m.Tree.Doc(manifestOf(m.Path, x.importer)); d != nil {
+				wants[x.importer] = asks(d, true)
+			}
+		}
+		if want, ok := wants[x.importer][x.name]; ok {
+			r.sync(m, n, want.req)
 		}
 	}
 	m.Restore()
@@ -40,10 +51,9 @@ func adopt(m *lockfile.Merge, n *lockfile.Node) {
 
 // sync takes the requirement that the manifest has, where a side has it: a
 // merge of versions can have left it behind.
-func (r rules) sync(m *lockfile.Merge, n *lockfile.Node) {
+func (r rules) sync(m *lockfile.Merge, n *lockfile.Node, want string) {
 	x := needOf(n)
-	want, ok := asked(m.Tree, m.Path, x)
-	if !ok || want == x.spec || x.group != specifiers && x.spec == "" {
+	if want == x.spec || x.group != specifiers && x.spec == "" {
 		return
 	}
 	for _, d := range m.Sources() {
@@ -59,19 +69,6 @@ func (r rules) sync(m *lockfile.Merge, n *lockfile.Node) {
 		}
 		return
 	}
-}
-
-// asked is what an importer's manifest asks of a name.
-func asked(t lockfile.Tree, lock string, x *need) (string, bool) {
-	if t == nil {
-		return "", false
-	}
-	m := t.Doc(manifestOf(lock, x.importer))
-	if m == nil {
-		return "", false
-	}
-	a, ok := asks(m, true)[x.name]
-	return a.req, ok
 }
 
 // An ask is a requirement of a manifest, and the group that pnpm locks it in.
