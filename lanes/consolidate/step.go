@@ -10,6 +10,7 @@ import (
 	"github.com/bailiff-bot/bailiff/internal/git"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/format"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/cells"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/tree"
 )
 
@@ -193,8 +194,13 @@ func conflictRefusal(path string, conflicts []lockfile.Conflict) *refusal {
 		name = strings.TrimPrefix(c.Key, "#")
 	}
 	code, text := ValueConflict, fmt.Sprintf("%s: %s is %s in the result and %s here, and neither is the higher", path, name, short(c.Ours), short(c.Theirs))
-	if c.Tool != "" {
+	switch {
+	case c.Tool != "":
 		code, text = NeedsTool, fmt.Sprintf("%s: %s: %s", path, name, c.Tool)
+	case c.Key == cells.TextKey:
+		return &refusal{TextConflict, path + " is changed here and by others in the same place", Evidence{File: path}}
+	case c.Why != "":
+		text = fmt.Sprintf("%s: %s: %s", path, name, c.Why)
 	}
 	return &refusal{code, text, Evidence{File: path, Key: name, Ours: short(c.Ours), Theirs: short(c.Theirs)}}
 }

@@ -98,6 +98,46 @@ func TestValuesAfterAMergeAsText(t *testing.T) {
 	}
 }
 
+// Where git cannot help either, the reason says what is wrong.
+func TestReasonsForReferences(t *testing.T) {
+	for name, c := range map[string]struct {
+		fork, one, two string
+		code           consolidate.Reason
+		reason         string
+	}{
+		"two commits": {
+			flow("uses: a/b@" + strings.Repeat("1", 40)), flow("uses: a/b@" + strings.Repeat("2", 40)), flow("uses: a/b@" + strings.Repeat("3", 40)),
+			consolidate.ValueConflict, ci + ": a/b is 2222222 in the result and 3333333 here, and neither is the higher",
+		},
+		"a pin and a higher tag": {
+			flow("uses: a/b@v1"), flow(pinned("1", "v1")), flow("uses: a/b@v2"),
+			consolidate.ValueConflict, ci + ": a/b is v1 (1111111) in the result and v2 here, and neither is the higher",
+		},
+		"split, then moved": {
+			flow("uses: a/b@v1", "uses: a/b@v1"), flow("uses: a/b@v2", "uses: a/b@v1"), flow("uses: a/b@v3", "uses: a/b@v3"),
+			consolidate.ValueConflict, ci + ": a/b: one moves all of its places, and another only some",
+		},
+		"moved, then taken out": {
+			flow("uses: a/b@v1"), flow("uses: a/b@v2"), flow("run: x"),
+			consolidate.ValueConflict, ci + ": a/b: it is changed in one and taken out in the other",
+		},
+		"text": {
+			flow("run: 1"), flow("run: 2"), flow("run: 3"),
+			consolidate.TextConflict, ci + " is changed here and by others in the same place",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, gittest.Files{ci: c.fork, "x": "1"})
+			s.bot("github_actions/1", "First", gittest.Files{ci: c.one, "x": "2"})
+			s.bot("github_actions/2", "Second", gittest.Files{ci: c.two, "y": "2"})
+			p := reasonOf(t, s.run(consolidate.Options{}), "github_actions/2")
+			if p.ReasonCode != c.code || p.Reason != c.reason {
+				t.Errorf("%s: %s, want %s: %s", p.ReasonCode, p.Reason, c.code, c.reason)
+			}
+		})
+	}
+}
+
 // A Dockerfile's images, and a workflow's, in one go; the digest goes with its tag.
 func TestImages(t *testing.T) {
 	digest := func(d string) string { return "@sha256:" + strings.Repeat(d, 64) }

@@ -84,6 +84,8 @@ type Conflict struct {
 	// Tool says why only the package manager can settle it; empty: two values
 	// that cannot be ordered.
 	Tool string
+	// Why is a sentence for what is no pair of values without an order; empty: it is.
+	Why string
 }
 
 // AskTool records that only the package manager knows what becomes of a node.

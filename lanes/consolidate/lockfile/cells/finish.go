@@ -19,7 +19,7 @@ func Finish(m *lockfile.Merge) {
 	placed, before := places(m.Doc), places(m.Before)
 	for _, key := range slices.Sorted(maps.Keys(placed)) {
 		if m.Node(key) == nil {
-			conflict(m, key, m.Before.Node(key), nil)
+			conflict(m, key, m.Before.Node(key), nil, whyLost)
 		}
 	}
 	splits(m)
@@ -38,10 +38,10 @@ func Finish(m *lockfile.Merge) {
 		n := m.Node(key)
 		if before[key] > 0 {
 			if !lockfile.Same(m.Patch.Fork.Node(key), n) {
-				conflict(m, key, n, nil)
+				conflict(m, key, n, nil, whyGone)
 			}
 		} else if low := behind(m, there[data(n).id], n); low != nil {
-			conflict(m, key, low, n)
+			conflict(m, key, low, n, whyElsewhere)
 		}
 		m.Delete(key)
 	}
@@ -55,17 +55,17 @@ func Finish(m *lockfile.Merge) {
 func readBack(m *lockfile.Merge) {
 	text, err := m.Format.Encode(m.Doc)
 	if err != nil {
-		conflict(m, TextKey, nil, nil)
+		conflict(m, TextKey, nil, nil, whyUnread)
 		return
 	}
 	d, err := m.Format.Parse(text, m.Doc)
 	if err != nil || d.Len() != m.Len() {
-		conflict(m, TextKey, nil, nil)
+		conflict(m, TextKey, nil, nil, whyUnread)
 		return
 	}
 	d.Nodes(func(n *lockfile.Node) {
 		if !lockfile.Same(n, m.Node(n.Key)) {
-			conflict(m, n.Key, m.Node(n.Key), n)
+			conflict(m, n.Key, m.Node(n.Key), n, whyUnread)
 		}
 	})
 	d.Format, d.Path = m.Format, m.Path
@@ -88,13 +88,13 @@ func splits(m *lockfile.Merge) {
 		case c.Before != nil:
 			for _, n := range earlier[c.Key] {
 				if !bytes.Equal(n.Raw, c.After.Raw) {
-					conflict(m, n.Key, n, c.After)
+					conflict(m, n.Key, n, c.After, whySplit)
 				}
 			}
 		default:
 			from := data(c.After).from
 			if was, ours := fork.Node(from), m.Before.Node(from); was != nil && ours != nil && !lockfile.Same(was, ours) {
-				conflict(m, from, ours, c.After)
+				conflict(m, from, ours, c.After, whySplit)
 			}
 		}
 	}
@@ -116,8 +116,17 @@ func behind(m *lockfile.Merge, others []*lockfile.Node, n *lockfile.Node) *lockf
 	return nil
 }
 
-func conflict(m *lockfile.Merge, key string, ours, theirs *lockfile.Node) {
-	c := lockfile.Conflict{Key: key}
+// What is wrong where two values are not what is.
+const (
+	whyLost      = "the text has a place for it, and its value is gone"
+	whyGone      = "it is changed in one and taken out in the other"
+	whyElsewhere = "what is bumped stands at a lower version in another place"
+	whySplit     = "one moves all of its places, and another only some"
+	whyUnread    = "the two changes give another file than each means"
+)
+
+func conflict(m *lockfile.Merge, key string, ours, theirs *lockfile.Node, why string) {
+	c := lockfile.Conflict{Key: key, Why: why}
 	for _, side := range []struct {
 		n  *lockfile.Node
 		to *string
