@@ -25,8 +25,6 @@ type syntax struct {
 	sorted bool
 	// blank: the file was empty.
 	blank bool
-	// meta is the file's own version.
-	meta string
 }
 
 // apartness holds for a descriptor as long as it is resolved to what it was.
@@ -50,14 +48,15 @@ func (y *yarn) parse(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) 
 	}
 	d := lockfile.NewDoc(n)
 	d.Syntax = syn
+	meta := ""
 	if y.berry {
-		if syn.meta, err = y.metaOf(blocks); err != nil {
+		if meta, err = y.metaOf(blocks); err != nil {
 			return nil, err
 		}
 	}
 	taken := map[string]bool{}
 	for _, b := range blocks {
-		e, err := y.add(d, b, like)
+		e, err := y.add(d, b, meta, like)
 		if err != nil {
 			return nil, err
 		}
@@ -75,17 +74,25 @@ func (y *yarn) metaOf(blocks []*block) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			e := &entry{fields: fields}
-			return e.get("version") + "/" + e.get("cacheKey"), nil
+			return metaFrom(&entry{fields: fields}), nil
 		}
 	}
 	return "", errors.New("the entry " + metadata + " is missing: not a lockfile of yarn 2 or later")
 }
 
+func metaFrom(e *entry) string { return e.get("version") + "/" + e.get("cacheKey") }
+
+// metaIn is the version of a file and that of its checksums.
+func metaIn(d *lockfile.Doc) string {
+	if n := d.Node(metadata); n != nil {
+		return metaFrom(entryOf(n))
+	}
+	return ""
+}
+
 // add puts a block's descriptors into the Doc, as far as possible as they are
 // in like.
-func (y *yarn) add(d *lockfile.Doc, b *block, like *lockfile.Doc) (*entry, error) {
-	meta := d.Syntax.(*syntax).meta
+func (y *yarn) add(d *lockfile.Doc, b *block, meta string, like *lockfile.Doc) (*entry, error) {
 	var raw []byte
 	var e *entry
 	nodes := make([]*lockfile.Node, len(b.keys))

@@ -165,14 +165,24 @@ func (y *yarn) repair(m *lockfile.Merge) {
 }
 
 // rewritten asks for the tool when one side alone is written by another release
-// of yarn and the other has changes, too.
+// of yarn and the other has changes, too. If it has none, what the new release
+// writes as the old one did is read anew.
 func (y *yarn) rewritten(m *lockfile.Merge) bool {
 	fork, ours, theirs := m.Patch.Fork.Node(metadata), m.Before.Node(metadata), m.Head().Node(metadata)
-	if lockfile.Same(ours, theirs) || lockfile.Same(fork, ours) && unchanged(m.Patch.Fork, m.Before) {
+	if lockfile.Same(ours, theirs) {
 		return false
 	}
-	m.AskTool(theirs, y.tool(fork, ours, theirs))
-	return true
+	if !lockfile.Same(fork, ours) || !unchanged(m.Patch.Fork, m.Before) {
+		m.AskTool(theirs, y.tool(fork, ours, theirs))
+		return true
+	}
+	meta := metaIn(m.Doc)
+	for _, k := range slices.Clone(m.Keys()) {
+		if n := m.Node(k); entryOf(n).meta != meta {
+			m.Set(y.node(k, y.newEntry(entryOf(n).fields, meta), n.Raw), "")
+		}
+	}
+	return false
 }
 
 func unchanged(a, b *lockfile.Doc) bool {

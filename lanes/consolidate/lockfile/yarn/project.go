@@ -214,7 +214,7 @@ func (p *project) replaced(d *lockfile.Doc, r resolution) []lockfile.Edge {
 	if len(p.members) > 0 {
 		top = p.members[0].name + "@workspace:."
 	}
-	prefixed := (&entry{meta: d.Syntax.(*syntax).meta}).prefixed()
+	prefixed := (&entry{meta: metaIn(d)}).prefixed()
 	return needs(r.name, r.rng, top, prefixed)
 }
 
