@@ -107,6 +107,21 @@ func TestHigherBumpSupersedesUnlessItIsLeftOut(t *testing.T) {
 	wantOutcomes(t, r, map[string]string{"npm_and_yarn/lodash-4.17.20": "merged", "npm_and_yarn/lodash-4.17.21": "left_out unsound"})
 }
 
+// A lower bump that changes more than the version is no mere lower bump: what it
+// does beside arrives, at the higher version.
+func TestLowerBumpWithSomethingOfItsOwn(t *testing.T) {
+	files := func(v, test string) gittest.Files {
+		return gittest.Files{"package.json": render(map[string]any{"name": "app", "dependencies": map[string]string{"a": "^" + v}, "scripts": map[string]string{"test": test}})}
+	}
+	s := newStory(t, files("1.0.0", "a run"))
+	s.bot("npm_and_yarn/a-2.0.0", "Bump a from 1.0.0 to 2.0.0", files("2.0.0", "a run --all"))
+	s.bot("npm_and_yarn/a-3.0.0", "Bump a from 1.0.0 to 3.0.0", files("3.0.0", "a run"))
+	wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"npm_and_yarn/a-2.0.0": "merged", "npm_and_yarn/a-3.0.0": "merged"})
+	if got, want := s.result("package.json"), files("3.0.0", "a run --all")["package.json"]; got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
 // A group pull request and a single one for one of its dependencies agree.
 func TestGroupAndSingleForOneDependency(t *testing.T) {
 	direct := func(a, b string) map[string]string { return map[string]string{"a": "^" + a, "b": "^" + b} }

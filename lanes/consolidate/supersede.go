@@ -2,6 +2,8 @@ package consolidate
 
 import (
 	"slices"
+
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
 // supersede finds a head whose every update another one brings as well or
@@ -14,8 +16,17 @@ func supersede(h *head, all []*head) (by *head, why Reason) {
 		return nil, ""
 	}
 	for _, d := range h.deltas {
-		if d.format() == nil && d.Kind != "" && !coveredFile(d.Path, h, all) {
+		f := d.format()
+		if f == nil && !coveredFile(d.Path, h, all) {
 			return nil, ""
+		}
+		if f == nil || f.Lock {
+			continue
+		}
+		for _, c := range d.changes() {
+			if cmpNode(c.After, c.Before).Name == "" && !coveredText(d.Path, c, h, all) {
+				return nil, ""
+			}
 		}
 	}
 	for _, u := range h.updates {
@@ -41,6 +52,18 @@ func coveredFile(path string, h *head, all []*head) bool {
 		}
 	}
 	return false
+}
+
+// coveredText reports whether another head makes the same change to a manifest
+// that is no update: a script, the text of a workflow.
+func coveredText(path string, c lockfile.Change, h *head, all []*head) bool {
+	return slices.ContainsFunc(all, func(o *head) bool {
+		return o != h && slices.ContainsFunc(o.deltas, func(d *delta) bool {
+			return d.Path == path && slices.ContainsFunc(d.changes(), func(x lockfile.Change) bool {
+				return x.Key == c.Key && lockfile.Same(x.After, c.After)
+			})
+		})
+	})
 }
 
 func covers(u *update, h *head, all []*head) (*head, Reason) {
