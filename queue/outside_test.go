@@ -2,7 +2,17 @@ package queue
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -195,5 +205,83 @@ func TestLeastPrivilege(t *testing.T) {
 	must[int64](t)(lease(t, q, 1)[0].Append(ctx, Record{Kind: "k"}))
 	c.Do(ctx, "ACL", "SETUSER", "bailiff", "-zadd")
 	_, err = q.Admit(ctx, one("i", Spec{}))
+	wantKind(t, err, Config)
+}
+
+// TestLostAnswers: the answer to each call is lost after the call took effect,
+// the client repeats it, and it has happened once.
+func TestLostAnswers(t *testing.T) {
+	ctx := context.Background()
+	s := redistest.Start(t)
+	proxy := redistest.NewProxy(t, s.Addr)
+	q := opened(t, "redis://"+proxy.Addr, Options{})
+	lose := func() {
+		t.Helper()
+		if err := q.client.Ping(ctx).Err(); err != nil { // there is a connection to break
+			t.Fatal(err)
+		}
+		proxy.Swallow()
+	}
+	lose()
+	a := admit(t, q, one("i", Spec{Group: "r"}))
+	if a[0].How != Created {
+		t.Errorf("%+v", a)
+	}
+	if n := must[Stats](t)(q.Stats(ctx)).Count[Ready]; n != 1 {
+		t.Errorf("%d tasks", n)
+	}
+	l := lease(t, q, 1)[0]
+	for range 2 {
+		lose()
+		must[int64](t)(l.Append(ctx, Record{Kind: "a"}, Record{Kind: "b"}))
+	}
+	if j := must[[]Record](t)(q.Journal(ctx, a[0].ID, 0, 0)); len(j) != 4 {
+		t.Errorf("%d records, want 4", len(j))
+	}
+	lose()
+	must[Settlement](t)(q.Input(ctx, a[0].ID, "k", nil))
+	lose()
+	if err := l.Settle(ctx, "k", Applied, ""); err != nil {
+		t.Error(err)
+	}
+	lose()
+	if st := end(t, l, Retry(errors.New("boom"))); st != Scheduled {
+		t.Errorf("state %s", st)
+	}
+	if got := get(t, q, a[0].ID); got.Attempt != 1 || got.Inputs != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTLS: a private authority and a client's certificate.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	key := must[*ecdsa.PrivateKey](t)(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		KeyUsage:    x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der := must[[]byte](t)(x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key))
+	keyDER := must[[]byte](t)(x509.MarshalECPrivateKey(key))
+	cert, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for name, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "EC PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	redistest.Start(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", cert, "--tls-key-file", keyFile, "--tls-ca-cert-file", cert)
+	url := "rediss://127.0.0.1:" + strconv.Itoa(port)
+	q := opened(t, url+"?ca="+cert+"&cert="+cert+"&key="+keyFile, Options{})
+	admit(t, q, one("i", Spec{}))
+	for _, params := range []string{"", "?ca=" + cert} { // an unknown authority; no certificate of one's own
+		_, err := Open(context.Background(), url+params, Options{})
+		wantKind(t, err, Unavailable)
+	}
+	_, err := Open(context.Background(), "redis://h?ca="+cert, Options{})
 	wantKind(t, err, Config)
 }
