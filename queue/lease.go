@@ -204,9 +204,10 @@ func (l *Lease) End(ctx context.Context, o Outcome) (State, error) {
 	return "", err
 }
 
-// persist calls a script until it answers or ctx ends: through an outage.
+// persist calls a script until it answers or ctx ends: through an outage. It asks
+// several times within the third of a lease that sweep grants after one.
 func (q *Queue) persist(ctx context.Context, shard int, id ID, script string, args []any) ([]any, error) {
-	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second, q.opt.Lease/10) {
 		reply, err := q.call(ctx, "end", shard, id, script, nil, args...)
 		var e *Error
 		if err == nil || !errors.As(err, &e) || !e.Temporary() || !wait(ctx, q.jitter(pause)) {
