@@ -10,6 +10,7 @@ import (
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yamltext"
 )
 
 // checker validates one lockfile.
@@ -124,9 +125,9 @@ func (c *checker) catalogSpec(catalog, name string) string {
 	if n == nil {
 		return ""
 	}
-	for _, m := range inside(&blockOf(n).entry) {
-		if m.key == "specifier" {
-			v, _ := unquote(m.val)
+	for _, m := range blockOf(n).Entry.Inside() {
+		if m.Key == "specifier" {
+			v, _ := yamltext.Unquote(m.Val)
 			return v
 		}
 	}
@@ -266,7 +267,7 @@ func (c *checker) catalogs() {
 		if !ok {
 			return
 		}
-		name := blockOf(n).key
+		name := blockOf(n).Key
 		was, want := c.catalogSpec(catalog, name), now[[2]string{catalog, name}]
 		if was != want {
 			c.report(lockfile.Problem{

@@ -37,7 +37,7 @@ func encode(d *lockfile.Doc) ([]byte, error) {
 			return
 		}
 		if b.empty && len(list) > 0 { // no longer "{}"
-			out = append(out[:start], b.lead+b.withKeyValue(b.key, "")...)
+			out = append(out[:start], b.Lead+b.WithKeyValue(b.Key, "")...)
 		}
 		inside := len(out)
 		for _, c := range list {

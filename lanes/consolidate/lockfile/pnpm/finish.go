@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yamltext"
 )
 
 // finish renews what pnpm derives from the whole graph, where the merge
@@ -45,7 +46,7 @@ func writable(m *lockfile.Merge) bool {
 	}
 	for _, k := range short.Keys() {
 		n := short.Node(k)
-		if x := packOf(n); x != nil && x.explicit != (len(scalar(x.key)) > longestKey) {
+		if x := packOf(n); x != nil && x.Explicit != (len(yamltext.Scalar(x.Key)) > longestKey) {
 			m.AskTool(n, n.Name+"@"+n.Version+" has got a key that is written in another way")
 			return false
 		}
@@ -102,15 +103,15 @@ func (r rules) flags(m *lockfile.Merge, now graph, sides []side) {
 }
 
 func (x *pack) withFlags(n *lockfile.Node, dev, optional flag) (*lockfile.Node, bool) {
-	e := x.entry
-	list := inside(&e)
+	e := x.Entry
+	list := e.Inside()
 	list = setFlag(list, "dev", dev)
 	list = setFlag(list, "optional", optional)
-	return x.with(n, compose(e, list))
+	return x.with(n, e.With(list))
 }
 
-func setFlag(list []entry, name string, f flag) []entry {
-	at := slices.IndexFunc(list, func(e entry) bool { return e.key == name })
+func setFlag(list []yamltext.Entry, name string, f flag) []yamltext.Entry {
+	at := slices.IndexFunc(list, func(e yamltext.Entry) bool { return e.Key == name })
 	if f == absent {
 		if at >= 0 {
 			list = slices.Delete(list, at, at+1)
@@ -119,10 +120,10 @@ func setFlag(list []entry, name string, f flag) []entry {
 	}
 	val := map[flag]string{yes: "true", no: "false"}[f]
 	if at >= 0 {
-		list[at].head = list[at].head[:indent(list[at].head)] + name + ": " + val + "\n"
+		list[at].Head = list[at].Head[:yamltext.Indent(list[at].Head)] + name + ": " + val + "\n"
 		return list
 	}
-	return insert(list, entry{head: "    " + name + ": " + val + "\n", key: name, val: val})
+	return insert(list, yamltext.Entry{Head: "    " + name + ": " + val + "\n", Key: name, Val: val})
 }
 
 // passed renews transitivePeerDependencies.
@@ -173,15 +174,15 @@ func (r rules) passed(m *lockfile.Merge, now graph, sides []side) {
 
 func (x *pack) withTransitive(n *lockfile.Node, peers []string) (*lockfile.Node, bool) {
 	const name = "transitivePeerDependencies"
-	e := x.entry
-	list := inside(&e)
-	list = slices.DeleteFunc(list, func(m entry) bool { return m.key == name })
+	e := x.Entry
+	list := e.Inside()
+	list = slices.DeleteFunc(list, func(m yamltext.Entry) bool { return m.Key == name })
 	if len(peers) > 0 {
-		m := entry{head: "    " + name + ":\n", key: name}
+		m := yamltext.Entry{Head: "    " + name + ":\n", Key: name}
 		for _, p := range peers {
-			m.body += "      - " + scalar(p) + "\n"
+			m.Body += "      - " + yamltext.Scalar(p) + "\n"
 		}
 		list = insert(list, m)
 	}
-	return x.with(n, compose(e, list))
+	return x.with(n, e.With(list))
 }

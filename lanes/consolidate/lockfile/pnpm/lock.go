@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yamltext"
 )
 
 // Keys are the path to an entry: "#settings", "importers > . > react",
@@ -23,7 +24,7 @@ func keyOf(parts ...string) string { return strings.Join(parts, arrow) }
 
 // block is the Data of every node: its lines.
 type block struct {
-	entry
+	yamltext.Entry
 	// holds: its entries are nodes of their own; empty: it has none in its file.
 	holds, empty bool
 }
@@ -77,7 +78,7 @@ func lockVersion(content string) byte {
 	if at < 0 {
 		return 0
 	}
-	l, _ := lineOf(content[at+len(name):])
+	l, _ := yamltext.LineOf(content[at+len(name):])
 	l = strings.Trim(strings.TrimSpace(l), `'"`)
 	if l == "" {
 		return 0
@@ -96,7 +97,7 @@ func parseLock(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
 	v := lockVersion(text)
 	d := dialects[v]
 	if d == nil {
-		if err := conflicted(text); err != nil {
+		if err := yamltext.Conflicted(text); err != nil {
 			return nil, err
 		}
 		return nil, errors.New("the lockfileVersion is none of 5, 6 and 9")
@@ -136,51 +137,39 @@ func unsorted(d *lockfile.Doc) map[string]bool {
 }
 
 // open splits a whole file.
-func open(text string, syn *syntax) ([]entry, error) {
+func open(text string, syn *syntax) ([]yamltext.Entry, error) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 		syn.noEOL = true
 	}
-	entries, tail, err := split(text, 1)
+	entries, tail, err := yamltext.Split(text, 1)
 	syn.tail = tail
 	if err != nil {
-		if c := conflicted(text); c != nil {
+		if c := yamltext.Conflicted(text); c != nil {
 			return nil, c
 		}
 	}
 	return entries, err
 }
 
-// conflicted looks for the marks of an unfinished merge.
-func conflicted(text string) error {
-	for n := 1; text != ""; n++ {
-		var l string
-		l, text = lineOf(text)
-		if marker(l) {
-			return fmt.Errorf("line %d: %w", n, lockfile.ErrConflictMarkers)
-		}
-	}
-	return nil
-}
-
-func (p *lockParser) top(e entry) error {
+func (p *lockParser) top(e yamltext.Entry) error {
 	switch {
-	case e.item:
-		return fmt.Errorf("line %d: a list, expected keys", e.line)
-	case e.key == importers:
+	case e.Item:
+		return fmt.Errorf("line %d: a list, expected keys", e.Line)
+	case e.Key == importers:
 		return p.children(e, importers, p.importer)
-	case e.key == packages, e.key == snapshots && p.apart:
-		return p.children(e, e.key, func(c entry, parent string) error { return p.pack(c, e.key, parent) })
-	case isGroup(e.key) || e.key == specifiers && p.own:
+	case e.Key == packages, e.Key == snapshots && p.apart:
+		return p.children(e, e.Key, func(c yamltext.Entry, parent string) error { return p.pack(c, e.Key, parent) })
+	case isGroup(e.Key) || e.Key == specifiers && p.own:
 		return p.group(e, root, "")
 	}
-	return tree(p.doc, p.like, e, "", "", nested[e.key], nil)
+	return tree(p.doc, p.like, e, "", "", nested[e.Key], nil)
 }
 
 // children adds the node of a key that holds entries, and its entries.
-func (p *lockParser) children(e entry, key string, each func(c entry, parent string) error) error {
+func (p *lockParser) children(e yamltext.Entry, key string, each func(c yamltext.Entry, parent string) error) error {
 	key = "#" + key
-	list, err := inner(&e)
+	list, err := e.Inner()
 	if err != nil {
 		return err
 	}
@@ -188,8 +177,8 @@ func (p *lockParser) children(e entry, key string, each func(c entry, parent str
 		return err
 	}
 	for _, c := range list {
-		if c.item {
-			return fmt.Errorf("line %d: a list, expected keys", c.line)
+		if c.Item {
+			return fmt.Errorf("line %d: a list, expected keys", c.Line)
 		}
 		if err := each(c, key); err != nil {
 			return err
@@ -198,30 +187,10 @@ func (p *lockParser) children(e entry, key string, each func(c entry, parent str
 	return nil
 }
 
-// inner splits an entry's body. A tail, which only blank lines at the end of
-// the file can be, stays with the last entry.
-func inner(e *entry) ([]entry, error) {
-	if e.val != "" && e.val != "{}" && e.val != "[]" && e.val[0] != '#' {
-		return nil, fmt.Errorf("line %d: %s on one line, expected entries below it", e.line, short(e.key))
-	}
-	text := e.body
-	if e.explicit {
-		text = strings.Replace(text, ":", " ", 1)
-	}
-	list, tail, err := split(text, e.line+1)
-	if err != nil {
-		return nil, err
-	}
-	if tail != "" && len(list) > 0 {
-		list[len(list)-1].body += tail
-	}
-	return list, nil
-}
-
 // head is the node of a key that holds other nodes.
-func head(e entry, key, parent string, empty bool) *lockfile.Node {
-	e.body = ""
-	return &lockfile.Node{Key: key, Parent: parent, Raw: []byte(e.lead + e.head), Data: &block{e, true, empty}}
+func head(e yamltext.Entry, key, parent string, empty bool) *lockfile.Node {
+	e.Body = ""
+	return &lockfile.Node{Key: key, Parent: parent, Raw: []byte(e.Lead + e.Head), Data: &block{e, true, empty}}
 }
 
 // add puts a node into the file, or the same node of like.
@@ -233,7 +202,7 @@ func add(doc, like *lockfile.Doc, n *lockfile.Node) error {
 	}
 	if !doc.Add(n) {
 		b := blockOf(n)
-		return &lockfile.DuplicateError{Key: b.key, Line: b.line}
+		return &lockfile.DuplicateError{Key: b.Key, Line: b.Line}
 	}
 	return nil
 }
@@ -268,9 +237,9 @@ func needOf(n *lockfile.Node) *need {
 }
 
 // importer reads one project.
-func (p *lockParser) importer(e entry, parent string) error {
-	key := keyOf(importers, e.key)
-	list, err := inner(&e)
+func (p *lockParser) importer(e yamltext.Entry, parent string) error {
+	key := keyOf(importers, e.Key)
+	list, err := e.Inner()
 	if err != nil {
 		return err
 	}
@@ -278,8 +247,8 @@ func (p *lockParser) importer(e entry, parent string) error {
 		return err
 	}
 	for _, g := range list {
-		if isGroup(g.key) || g.key == specifiers && p.own {
-			if err := p.group(g, e.key, key); err != nil {
+		if isGroup(g.Key) || g.Key == specifiers && p.own {
+			if err := p.group(g, e.Key, key); err != nil {
 				return err
 			}
 			continue
@@ -292,10 +261,10 @@ func (p *lockParser) importer(e entry, parent string) error {
 }
 
 // group reads one of an importer's groups of dependencies.
-func (p *lockParser) group(e entry, importer, parent string) error {
-	group := e.key
+func (p *lockParser) group(e yamltext.Entry, importer, parent string) error {
+	group := e.Key
 	key := keyOf(importers, importer, "#"+group)
-	list, err := inner(&e)
+	list, err := e.Inner()
 	if err != nil {
 		return err
 	}
@@ -315,66 +284,66 @@ func (p *lockParser) group(e entry, importer, parent string) error {
 }
 
 // need reads one requirement of a project.
-func (p *lockParser) need(e entry, importer, group, parent string) (*lockfile.Node, error) {
-	x := &need{block: block{entry: e}, importer: importer, group: group}
+func (p *lockParser) need(e yamltext.Entry, importer, group, parent string) (*lockfile.Node, error) {
+	x := &need{block: block{Entry: e}, importer: importer, group: group}
 	n := &lockfile.Node{
-		Key: keyOf(importers, importer, e.key), Parent: parent, Raw: []byte(e.text()), Data: x,
+		Key: keyOf(importers, importer, e.Key), Parent: parent, Raw: []byte(e.Text()), Data: x,
 	}
-	x.name = e.key
+	x.name = e.Key
 	switch {
-	case e.item:
-		return nil, fmt.Errorf("line %d: a list, expected keys", e.line)
+	case e.Item:
+		return nil, fmt.Errorf("line %d: a list, expected keys", e.Line)
 	case group == specifiers:
-		n.Key = keyOf(importers, importer, "specifier of "+e.key)
-		x.spec, _ = unquote(e.val)
+		n.Key = keyOf(importers, importer, "specifier of "+e.Key)
+		x.spec, _ = yamltext.Unquote(e.Val)
 		n.Version = x.spec
 		return n, nil
 	case p.own:
-		x.ref, _ = unquote(e.val)
+		x.ref, _ = yamltext.Unquote(e.Val)
 	default:
-		list, err := inner(&e)
+		list, err := e.Inner()
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range list {
-			switch m.key {
+			switch m.Key {
 			case "specifier":
-				x.spec, _ = unquote(m.val)
+				x.spec, _ = yamltext.Unquote(m.Val)
 			case "version":
-				x.ref, _ = unquote(m.val)
+				x.ref, _ = yamltext.Unquote(m.Val)
 			}
 		}
 	}
 	if x.ref == "" {
-		return nil, fmt.Errorf("line %d: %s has no version", e.line, short(e.key))
+		return nil, fmt.Errorf("line %d: %s has no version", e.Line, yamltext.Short(e.Key))
 	}
 	x.to = p.target(x.name, x.ref)
-	n.Name, n.Version, n.Root = e.key, x.ref, true
+	n.Name, n.Version, n.Root = e.Key, x.ref, true
 	if x.to != "" {
 		id := p.parse(x.to)
 		n.Version = id.version
 		kind := groups[group]
 		n.Edges = append(n.Edges,
-			lockfile.Edge{Name: e.key, Req: x.spec, To: p.place(x.to), Kind: kind},
-			lockfile.Edge{Name: e.key, To: keyOf("time", id.bare), Kind: lockfile.Optional})
+			lockfile.Edge{Name: e.Key, Req: x.spec, To: p.place(x.to), Kind: kind},
+			lockfile.Edge{Name: e.Key, To: keyOf("time", id.bare), Kind: lockfile.Optional})
 	}
 	return n, nil
 }
 
 // tree adds an entry as one node, or, depth levels down, as a head with
 // entries of its own. Leaf may complete the nodes.
-func tree(doc, like *lockfile.Doc, e entry, prefix, parent string, depth int, leaf func(*lockfile.Node, entry)) error {
-	name := e.key
+func tree(doc, like *lockfile.Doc, e yamltext.Entry, prefix, parent string, depth int, leaf func(*lockfile.Node, yamltext.Entry)) error {
+	name := e.Key
 	if prefix == "" {
 		name = "#" + name
 	} else {
 		name = keyOf(prefix, name)
 	}
-	whole := e.val != "" && e.val[0] != '#' && e.val != "{}" && e.val != "[]"
-	if depth == 0 || whole || e.explicit || e.item {
-		n := &lockfile.Node{Key: name, Parent: parent, Raw: []byte(e.text()), Data: &block{entry: e}}
-		n.Version, _ = unquote(e.val)
-		if e.body != "" {
+	whole := e.Val != "" && e.Val[0] != '#' && e.Val != "{}" && e.Val != "[]"
+	if depth == 0 || whole || e.Explicit || e.Item {
+		n := &lockfile.Node{Key: name, Parent: parent, Raw: []byte(e.Text()), Data: &block{Entry: e}}
+		n.Version, _ = yamltext.Unquote(e.Val)
+		if e.Body != "" {
 			n.Version = ""
 		}
 		if leaf != nil {
@@ -382,7 +351,7 @@ func tree(doc, like *lockfile.Doc, e entry, prefix, parent string, depth int, le
 		}
 		return add(doc, like, n)
 	}
-	list, err := inner(&e)
+	list, err := e.Inner()
 	if err != nil {
 		return err
 	}

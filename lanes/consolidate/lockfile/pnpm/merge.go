@@ -4,70 +4,8 @@ import (
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yamltext"
 )
-
-// A settler decides between two entries of one key that both sides changed. A
-// nil entry is one that the side does not have; a nil result, one that goes.
-type settler func(before, ours, theirs *entry) (*entry, bool)
-
-// merge3 merges the entries of one key three ways.
-func merge3(before, ours, theirs []entry, settle settler) ([]entry, bool) {
-	const most = 4096 // entries; no package has a quarter of that
-	if len(ours)+len(theirs) > most {
-		return nil, false
-	}
-	b, o, t := index(before), index(ours), index(theirs)
-	out := make([]entry, 0, len(ours)+len(theirs))
-	for i := range ours {
-		e := &ours[i]
-		was, they := b[e.key], t[e.key]
-		switch {
-		case same(e, they), same(was, they):
-			out = append(out, *e)
-		case same(was, e):
-			if they != nil {
-				out = append(out, *they)
-			}
-		default:
-			r, ok := settle(was, e, they)
-			if !ok {
-				return nil, false
-			}
-			if r != nil {
-				out = append(out, *r)
-			}
-		}
-	}
-	for i := range theirs {
-		e := &theirs[i]
-		was := b[e.key]
-		if o[e.key] != nil || same(was, e) {
-			continue
-		}
-		if was != nil { // ours removed what theirs changed
-			r, ok := settle(was, nil, e)
-			if !ok {
-				return nil, false
-			}
-			if r == nil {
-				continue
-			}
-			e = r
-		}
-		out = insert(out, *e)
-	}
-	return out, true
-}
-
-func index(list []entry) map[string]*entry {
-	m := make(map[string]*entry, len(list))
-	for i := range list {
-		m[list[i].key] = &list[i]
-	}
-	return m
-}
-
-func same(a, b *entry) bool { return a == b || a != nil && b != nil && a.text() == b.text() }
 
 // members of an entry, in pnpm's order.
 var memberOrder = map[string]int{
@@ -78,11 +16,11 @@ var memberOrder = map[string]int{
 }
 
 // insert puts an entry before the first that pnpm writes behind it.
-func insert(list []entry, e entry) []entry {
-	rank := memberOrder[e.key]
+func insert(list []yamltext.Entry, e yamltext.Entry) []yamltext.Entry {
+	rank := memberOrder[e.Key]
 	at := len(list)
 	for i := range list {
-		if r := memberOrder[list[i].key]; rank > 0 && r > rank || rank == 0 && r == 0 && list[i].key > e.key {
+		if r := memberOrder[list[i].Key]; rank > 0 && r > rank || rank == 0 && r == 0 && list[i].Key > e.Key {
 			at = i
 			break
 		}
@@ -91,82 +29,50 @@ func insert(list []entry, e entry) []entry {
 	return append(out, list[at:]...)
 }
 
-// compose is e with other entries below it.
-func compose(e entry, list []entry) entry {
-	var b strings.Builder
-	for i := range list {
-		b.WriteString(list[i].text())
-	}
-	e.body = b.String()
-	switch {
-	case e.explicit: // the first line below a "? key" begins with the colon
-		in := indent(e.head)
-		e.body = e.body[:min(in, len(e.body))] + ":" + e.body[min(in+1, len(e.body)):]
-	case e.body == "" && !e.item:
-		e.head, e.val = strings.TrimSuffix(e.withKeyValue(e.key, ""), "\n")+" {}\n", "{}"
-	case e.val == "{}" || e.val == "[]":
-		e.head, e.val = e.withKeyValue(e.key, ""), ""
-	}
-	return e
-}
-
-// parts of an entry; what cannot be split has none.
-func inside(e *entry) []entry {
-	if e == nil {
-		return nil
-	}
-	c := *e
-	list, err := inner(&c)
-	if err != nil {
-		return nil
-	}
-	return list
-}
-
 // combine merges two nodes of one version that differ in something else.
 func (r rules) combine(before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) {
-	var was *entry
+	var was *yamltext.Entry
 	if before != nil {
-		was = &blockOf(before).entry
+		was = &blockOf(before).Entry
 	}
 	o, t := blockOf(ours), blockOf(theirs)
 	if o.holds && t.holds {
 		return ours, true
 	}
-	if o.holds != t.holds || o.explicit || t.explicit {
+	if o.holds != t.holds || o.Explicit || t.Explicit {
 		return nil, false
 	}
 	switch x := ours.Data.(type) {
 	case *pack:
-		list, ok := merge3(inside(was), inside(&o.entry), inside(&t.entry), r.member)
+		list, ok := yamltext.Merge3(was.Inside(), o.Entry.Inside(), t.Entry.Inside(), r.member, insert)
 		if !ok {
 			return nil, false
 		}
-		return x.with(ours, compose(o.entry, list))
+		return x.with(ours, o.Entry.With(list))
 	case *need:
 		return r.combineNeed(before, ours, theirs)
 	}
-	if o.body == "" || t.body == "" {
+	if o.Body == "" || t.Body == "" {
 		return nil, false
 	}
-	list, ok := merge3(inside(was), inside(&o.entry), inside(&t.entry), r.member)
+	list, ok := yamltext.Merge3(was.Inside(), o.Entry.Inside(), t.Entry.Inside(), r.member, insert)
 	if !ok || len(list) == 0 {
 		return nil, false
 	}
-	return plain(ours, compose(o.entry, list)), true
+	return plain(ours, o.Entry.With(list)), true
 }
 
 // plain is a node without a meaning of its own, with other text.
-func plain(n *lockfile.Node, e entry) *lockfile.Node {
+func plain(n *lockfile.Node, e yamltext.Entry) *lockfile.Node {
 	c := *n
-	c.Raw, c.Data = []byte(e.text()), &block{entry: e}
+	c.Raw, c.Data = []byte(e.Text()), &block{Entry: e}
 	return &c
 }
 
 // with is the node with other text.
-func (x *pack) with(n *lockfile.Node, e entry) (*lockfile.Node, bool) {
+func (x *pack) with(n *lockfile.Node, e yamltext.Entry) (*lockfile.Node, bool) {
 	section, _, _ := strings.Cut(n.Key, arrow)
-	c := &lockfile.Node{Key: keyOf(section, e.key), Parent: n.Parent, Raw: []byte(e.text())}
+	c := &lockfile.Node{Key: keyOf(section, e.Key), Parent: n.Parent, Raw: []byte(e.Text())}
 	if err := x.dialect.decode(c, section, e); err != nil {
 		return nil, false
 	}
@@ -175,16 +81,16 @@ func (x *pack) with(n *lockfile.Node, e entry) (*lockfile.Node, bool) {
 }
 
 // member settles one member of an entry that both sides changed.
-func (r rules) member(before, ours, theirs *entry) (*entry, bool) {
+func (r rules) member(before, ours, theirs *yamltext.Entry) (*yamltext.Entry, bool) {
 	var key string
 	if ours != nil {
-		key = ours.key
+		key = ours.Key
 	} else {
-		key = theirs.key
+		key = theirs.Key
 	}
 	switch key {
 	case "dependencies", "optionalDependencies", "transitivePeerDependencies", "peerDependencies", "peerDependenciesMeta":
-		list, ok := merge3(inside(before), inside(ours), inside(theirs), r.higher)
+		list, ok := yamltext.Merge3(before.Inside(), ours.Inside(), theirs.Inside(), r.higher, insert)
 		if !ok || len(list) == 0 {
 			return nil, ok
 		}
@@ -192,7 +98,7 @@ func (r rules) member(before, ours, theirs *entry) (*entry, bool) {
 		if base == nil {
 			base = theirs
 		}
-		e := compose(*base, list)
+		e := base.With(list)
 		return &e, true
 	case "dev", "optional", "deprecated", "requiresBuild": // derived, or a word of the registry's
 		if ours == nil {
@@ -206,12 +112,12 @@ func (r rules) member(before, ours, theirs *entry) (*entry, bool) {
 }
 
 // higher takes the higher of two values.
-func (r rules) higher(_, ours, theirs *entry) (*entry, bool) {
+func (r rules) higher(_, ours, theirs *yamltext.Entry) (*yamltext.Entry, bool) {
 	if ours == nil || theirs == nil {
 		return nil, false
 	}
-	a, _ := unquote(ours.val)
-	b, _ := unquote(theirs.val)
+	a, _ := yamltext.Unquote(ours.Val)
+	b, _ := yamltext.Unquote(theirs.Val)
 	ab, _ := cutParens(a)
 	bb, _ := cutParens(b)
 	c, ok := r.Compare(ab, bb)
@@ -278,15 +184,15 @@ func pick(before, ours, theirs string) (string, bool) {
 // withSpec is an importer's entry with another requirement.
 func withSpec(n *lockfile.Node, spec string) *lockfile.Node {
 	x := *needOf(n)
-	list := inside(&x.entry)
+	list := x.Entry.Inside()
 	for i := range list {
-		if list[i].key == "specifier" {
-			list[i].head = list[i].withKeyValue("specifier", spec)
+		if list[i].Key == "specifier" {
+			list[i].Head = list[i].WithKeyValue("specifier", spec)
 		}
 	}
-	x.entry, x.spec = compose(x.entry, list), spec
+	x.Entry, x.spec = x.Entry.With(list), spec
 	c := *n
-	c.Raw, c.Data = []byte(x.entry.text()), &x
+	c.Raw, c.Data = []byte(x.Entry.Text()), &x
 	c.Edges = append([]lockfile.Edge(nil), n.Edges...)
 	for i := range c.Edges {
 		if c.Edges[i].Req != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yamltext"
 )
 
 // pack is the Data of a node of packages or snapshots.
@@ -67,8 +68,8 @@ func (d *dialect) place(id string) string {
 }
 
 // pack reads an entry of packages or snapshots.
-func (p *lockParser) pack(e entry, section, parent string) error {
-	n := &lockfile.Node{Key: keyOf(section, e.key), Parent: parent, Raw: []byte(e.text())}
+func (p *lockParser) pack(e yamltext.Entry, section, parent string) error {
+	n := &lockfile.Node{Key: keyOf(section, e.Key), Parent: parent, Raw: []byte(e.Text())}
 	if p.like != nil {
 		if old := p.like.Node(n.Key); lockfile.Same(old, n) {
 			return add(p.doc, nil, old)
@@ -81,10 +82,10 @@ func (p *lockParser) pack(e entry, section, parent string) error {
 }
 
 // decode fills a node of packages or snapshots from its text.
-func (d *dialect) decode(n *lockfile.Node, section string, e entry) error {
-	x := &pack{dialect: d, block: block{entry: e}, ident: d.parse(e.key)}
+func (d *dialect) decode(n *lockfile.Node, section string, e yamltext.Entry) error {
+	x := &pack{dialect: d, block: block{Entry: e}, ident: d.parse(e.Key)}
 	n.Data = x
-	members, err := inner(&e)
+	members, err := e.Inner()
 	if err != nil {
 		return err
 	}
@@ -114,22 +115,22 @@ func (d *dialect) decode(n *lockfile.Node, section string, e entry) error {
 	return nil
 }
 
-func (d *dialect) member(x *pack, m *entry) error {
-	switch m.key {
+func (d *dialect) member(x *pack, m *yamltext.Entry) error {
+	switch m.Key {
 	case "dependencies", "optionalDependencies":
-		list, err := inner(m)
+		list, err := m.Inner()
 		if err != nil {
 			return err
 		}
 		for _, c := range list {
-			ref, ok := unquote(c.val)
-			if c.item || !ok || ref == "" {
-				return fmt.Errorf("line %d: not a dependency: %s", c.line, short(strings.TrimSpace(c.head)))
+			ref, ok := yamltext.Unquote(c.Val)
+			if c.Item || !ok || ref == "" {
+				return fmt.Errorf("line %d: not a dependency: %s", c.Line, yamltext.Short(strings.TrimSpace(c.Head)))
 			}
-			x.deps = append(x.deps, dep{c.key, ref, d.target(c.key, ref), m.key[0] == 'o'})
+			x.deps = append(x.deps, dep{c.Key, ref, d.target(c.Key, ref), m.Key[0] == 'o'})
 		}
 	case "peerDependencies", "peerDependenciesMeta":
-		list, err := inner(m)
+		list, err := m.Inner()
 		if err != nil {
 			return err
 		}
@@ -137,34 +138,34 @@ func (d *dialect) member(x *pack, m *entry) error {
 			x.peers = map[string]peer{}
 		}
 		for _, c := range list {
-			q := x.peers[c.key]
-			if m.key == "peerDependencies" {
-				q.req, _ = unquote(c.val)
+			q := x.peers[c.Key]
+			if m.Key == "peerDependencies" {
+				q.req, _ = yamltext.Unquote(c.Val)
 			} else {
-				q.optional = strings.Contains(c.body, "optional: true")
+				q.optional = strings.Contains(c.Body, "optional: true")
 			}
-			x.peers[c.key] = q
+			x.peers[c.Key] = q
 		}
 	case "transitivePeerDependencies":
-		list, err := inner(m)
+		list, err := m.Inner()
 		if err != nil {
 			return err
 		}
 		for _, c := range list {
-			x.transitive = append(x.transitive, c.key)
+			x.transitive = append(x.transitive, c.Key)
 		}
 	case "name":
-		if v, _ := unquote(m.val); x.ident.name == "" {
+		if v, _ := yamltext.Unquote(m.Val); x.ident.name == "" {
 			x.ident.name = v
 		}
 	case "version":
-		if v, _ := unquote(m.val); v != "" {
+		if v, _ := yamltext.Unquote(m.Val); v != "" {
 			x.ident.version = v
 		}
 	case "dev":
-		x.dev = flagOf(m.val)
+		x.dev = flagOf(m.Val)
 	case "optional":
-		x.optional = flagOf(m.val)
+		x.optional = flagOf(m.Val)
 	}
 	return nil
 }

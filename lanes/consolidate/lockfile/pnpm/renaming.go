@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yamltext"
 )
 
 // renaming is how one document's identities have to be written so that both
@@ -208,19 +209,19 @@ func (r *renaming) need(n *lockfile.Node, x *need) *lockfile.Node {
 	}
 	c, y := *n, *x
 	y.to, y.ref = to, r.ref(x.name, to)
-	if x.val != "" {
-		y.head = y.withKeyValue(y.key, y.ref)
-		y.val = scalar(y.ref)
+	if x.Val != "" {
+		y.Head = y.WithKeyValue(y.Key, y.ref)
+		y.Val = yamltext.Scalar(y.ref)
 	} else {
-		list := inside(&y.entry)
+		list := y.Entry.Inside()
 		for i := range list {
-			if list[i].key == "version" {
-				list[i].head = list[i].withKeyValue("version", y.ref)
+			if list[i].Key == "version" {
+				list[i].Head = list[i].WithKeyValue("version", y.ref)
 			}
 		}
-		y.entry = compose(y.entry, list)
+		y.Entry = y.Entry.With(list)
 	}
-	c.Raw, c.Data = []byte(y.entry.text()), &y
+	c.Raw, c.Data = []byte(y.Entry.Text()), &y
 	c.Edges = append([]lockfile.Edge(nil), n.Edges...)
 	for i := range c.Edges {
 		if c.Edges[i].To == r.place(x.to) {
@@ -250,26 +251,26 @@ func (r *renaming) pack(n *lockfile.Node, x *pack) *lockfile.Node {
 	if full == x.full && len(refs) == 0 {
 		return n
 	}
-	e := x.entry
-	list := inside(&e)
+	e := x.Entry
+	list := e.Inside()
 	for i := range list {
-		if k := list[i].key; k != "dependencies" && k != "optionalDependencies" {
+		if k := list[i].Key; k != "dependencies" && k != "optionalDependencies" {
 			continue
 		}
-		sub := inside(&list[i])
+		sub := list[i].Inside()
 		for j := range sub {
-			if ref, ok := refs[sub[j].key]; ok {
-				sub[j].head = sub[j].withKeyValue(sub[j].key, ref)
+			if ref, ok := refs[sub[j].Key]; ok {
+				sub[j].Head = sub[j].WithKeyValue(sub[j].Key, ref)
 			}
 		}
-		list[i] = compose(list[i], sub)
+		list[i] = list[i].With(sub)
 	}
 	if len(refs) > 0 {
-		e = compose(e, list)
+		e = e.With(list)
 	}
 	if full != x.full {
-		val, _ := unquote(e.val)
-		e.head, e.key = e.withKeyValue(full, val), full
+		val, _ := yamltext.Unquote(e.Val)
+		e.Head, e.Key = e.WithKeyValue(full, val), full
 	}
 	if c, ok := x.with(n, e); ok {
 		return c

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yamltext"
 )
 
 func isWorkspace(p string) bool { return path.Base(p) == "pnpm-workspace.yaml" }
@@ -35,11 +36,11 @@ func parseWorkspace(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.item {
-			return nil, fmt.Errorf("line %d: a list, expected keys", e.line)
+		if e.Item {
+			return nil, fmt.Errorf("line %d: a list, expected keys", e.Line)
 		}
-		depth, leaf := 1, (func(*lockfile.Node, entry))(nil)
-		switch e.key {
+		depth, leaf := 1, (func(*lockfile.Node, yamltext.Entry))(nil)
+		switch e.Key {
 		case "catalog":
 			leaf = requirement
 		case "catalogs":
@@ -54,9 +55,9 @@ func parseWorkspace(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
 }
 
 // requirement makes a node of a catalog what a manifest's entry is.
-func requirement(n *lockfile.Node, e entry) {
-	if n.Version != "" && !e.item {
-		n.Name, n.Direct = e.key, true
+func requirement(n *lockfile.Node, e yamltext.Entry) {
+	if n.Version != "" && !e.Item {
+		n.Name, n.Direct = e.Key, true
 	}
 }
 
@@ -84,7 +85,7 @@ func section(d *lockfile.Doc, name string) map[string]string {
 	}
 	d.Nodes(func(n *lockfile.Node) {
 		if n.Parent == "#"+name {
-			out[blockOf(n).key] = n.Version
+			out[blockOf(n).Key] = n.Version
 		}
 	})
 	return out

@@ -1,4 +1,9 @@
-package pnpm
+// Package yamltext takes YAML that machines write apart, line by line, and puts
+// it together again with every byte that nobody changed.
+//
+// It knows block mappings and sequences, comments, quotes and the explicit keys
+// of js-yaml. What stands on one line in braces is one value to it.
+package yamltext
 
 import (
 	"errors"
@@ -9,22 +14,23 @@ import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
-// An entry is one key of a block mapping, or one item of a block sequence,
-// with the lines that belong to it. Its text is lead + head + body.
-type entry struct {
-	lead string // blank lines and comments before it
-	head string // the line of the key
-	body string // the deeper lines
-	key  string // decoded; of an item, its text
-	val  string // what stands behind the colon, as written
-	line int    // of head; 1-based
-	item bool   // of a sequence
-	// explicit keys stand behind "? ", and their value behind ": " on the next
+// An Entry is one key of a block mapping, or one item of a block sequence,
+// with the lines that belong to it. Its text is Lead + Head + Body.
+type Entry struct {
+	Lead string // blank lines and comments before it
+	Head string // the line of the key
+	Body string // the deeper lines
+	Key  string // decoded; of an item, its text
+	Val  string // what stands behind the colon, as written
+	Line int    // of Head; 1-based
+	Item bool   // of a sequence
+	// Explicit keys stand behind "? ", and their value behind ": " on the next
 	// line: so does js-yaml write keys of over 1024 bytes.
-	explicit bool
+	Explicit bool
 }
 
-func (e *entry) text() string { return e.lead + e.head + e.body }
+// Text is the entry as it stands in its file.
+func (e *Entry) Text() string { return e.Lead + e.Head + e.Body }
 
 // errDocuments: pnpm 11 puts a lockfile of its own configuration before the project's.
 var errDocuments = errors.New("the file holds several YAML documents")
@@ -39,34 +45,35 @@ func marker(line string) bool {
 	return false
 }
 
-// indent is the number of spaces that a line begins with.
-func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+// Indent is the number of spaces that a line begins with.
+func Indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// lineOf cuts the first line, with its end, off a text.
-func lineOf(text string) (line, rest string) {
+// LineOf cuts the first line, with its end, off a text.
+func LineOf(text string) (line, rest string) {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return text[:i+1], text[i+1:]
 	}
 	return text, ""
 }
 
-// split cuts a block mapping or sequence into entries. What follows the last
+// Split cuts a block mapping or sequence into entries. What follows the last
 // one, blank lines and comments, is the tail. Line is the number of the first.
-func split(text string, line int) (entries []entry, tail string, err error) {
+// Errors name the line; an unfinished merge is [lockfile.ErrConflictMarkers].
+func Split(text string, line int) (entries []Entry, tail string, err error) {
 	var lead, body strings.Builder // body: of the last entry
 	in := -1                       // the indentation of the entries
 	scalar := false                // inside a block scalar, where anything goes
 	flush := func() {
 		if n := len(entries); n > 0 {
-			entries[n-1].body += body.String()
+			entries[n-1].Body += body.String()
 			body.Reset()
 		}
 	}
 	for rest := text; rest != ""; line++ {
 		var l string
-		l, rest = lineOf(rest)
+		l, rest = LineOf(rest)
 		bare := strings.TrimSpace(l)
-		at := indent(l)
+		at := Indent(l)
 		switch {
 		case bare == "":
 			lead.WriteString(l)
@@ -81,7 +88,7 @@ func split(text string, line int) (entries []entry, tail string, err error) {
 		item := bare == "-" || strings.HasPrefix(bare, "- ")
 		last := len(entries) - 1
 		deeper := at > in || at == in && last >= 0 &&
-			(item && !entries[last].item || entries[last].explicit && strings.HasPrefix(bare, ":"))
+			(item && !entries[last].Item || entries[last].Explicit && strings.HasPrefix(bare, ":"))
 		if deeper && last >= 0 {
 			body.WriteString(lead.String())
 			lead.Reset()
@@ -96,20 +103,20 @@ func split(text string, line int) (entries []entry, tail string, err error) {
 		if err != nil {
 			return nil, "", fmt.Errorf("line %d: %w", line, err)
 		}
-		if last >= 0 && e.item != entries[last].item {
+		if last >= 0 && e.Item != entries[last].Item {
 			return nil, "", fmt.Errorf("line %d: a list and keys in one place", line)
 		}
-		e.lead, e.line = lead.String(), line
+		e.Lead, e.Line = lead.String(), line
 		lead.Reset()
-		scalar = e.val != "" && (e.val[0] == '|' || e.val[0] == '>') || e.item
+		scalar = e.Val != "" && (e.Val[0] == '|' || e.Val[0] == '>') || e.Item
 		entries = append(entries, e)
 	}
 	flush()
 	return entries, lead.String(), nil
 }
 
-func parseHead(l string, item bool) (entry, error) {
-	e := entry{head: l, item: item}
+func parseHead(l string, item bool) (Entry, error) {
+	e := Entry{Head: l, Item: item}
 	s := strings.TrimLeft(l, " ")
 	s = strings.TrimSuffix(s, "\n")
 	switch {
@@ -118,32 +125,32 @@ func parseHead(l string, item bool) (entry, error) {
 	case s == "---" || strings.HasPrefix(s, "--- ") || s == "...":
 		return e, errDocuments
 	case item:
-		e.val = strings.TrimSpace(strings.TrimPrefix(s, "-"))
-		e.key, _ = unquote(e.val)
+		e.Val = strings.TrimSpace(strings.TrimPrefix(s, "-"))
+		e.Key, _ = Unquote(e.Val)
 		return e, nil
 	case strings.HasPrefix(s, "? "):
-		e.explicit = true
-		k, ok := unquote(strings.TrimSpace(s[2:]))
+		e.Explicit = true
+		k, ok := Unquote(strings.TrimSpace(s[2:]))
 		if !ok || k == "" {
-			return e, fmt.Errorf("not a key: %s", short(s))
+			return e, fmt.Errorf("not a key: %s", Short(s))
 		}
-		e.key = k
+		e.Key = k
 		return e, nil
 	}
 	tok, val, ok := cutKey(s)
 	if !ok {
-		return e, fmt.Errorf("not a key with a value: %s", short(s))
+		return e, fmt.Errorf("not a key with a value: %s", Short(s))
 	}
-	k, ok := unquote(tok)
+	k, ok := Unquote(tok)
 	if !ok || k == "" {
-		return e, fmt.Errorf("not a key: %s", short(s))
+		return e, fmt.Errorf("not a key: %s", Short(s))
 	}
-	e.key, e.val = k, strings.TrimSpace(val)
+	e.Key, e.Val = k, strings.TrimSpace(val)
 	return e, nil
 }
 
-// short quotes a line of a file for a message.
-func short(s string) string {
+// Short quotes a line of a file for a message.
+func Short(s string) string {
 	const most = 60
 	if len(s) > most {
 		s = s[:most] + "..."
@@ -153,9 +160,8 @@ func short(s string) string {
 
 // cutKey cuts a line into key and value, both as written.
 func cutKey(s string) (key, val string, ok bool) {
-	end := 0
 	if s != "" && (s[0] == '\'' || s[0] == '"') {
-		end = quoteEnd(s)
+		end := quoteEnd(s)
 		if end < 0 {
 			return "", "", false
 		}
@@ -165,7 +171,7 @@ func cutKey(s string) (key, val string, ok bool) {
 		}
 		return s[:end], rest[1:], true
 	}
-	if end = strings.Index(s, ": "); end >= 0 {
+	if end := strings.Index(s, ": "); end >= 0 {
 		return strings.TrimRight(s[:end], " "), s[end+1:], true
 	}
 	if rest, ok := strings.CutSuffix(strings.TrimRight(s, " \t\r"), ":"); ok {
@@ -190,8 +196,8 @@ func quoteEnd(s string) int {
 	return -1
 }
 
-// unquote decodes a scalar of one line. A comment behind it is dropped.
-func unquote(s string) (string, bool) {
+// Unquote decodes a scalar of one line. A comment behind it is dropped.
+func Unquote(s string) (string, bool) {
 	if s == "" {
 		return "", true
 	}
@@ -221,9 +227,9 @@ func commentOnly(s string) bool {
 	return s == "" || s[0] == '#'
 }
 
-// scalar writes a value as js-yaml does: in single quotes where it would be
+// Scalar writes a value as js-yaml does: in single quotes where it would be
 // read as something else.
-func scalar(s string) string {
+func Scalar(s string) string {
 	plain := s != "" && !strings.ContainsAny(s[:1], "@`'\"%&*!|>{}[],#?:- ") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, " ")
 	if plain {
@@ -234,23 +240,55 @@ func scalar(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// withKeyValue is the entry's head line with another key or value; what is not
+// WithKeyValue is the entry's head line with another key or value; what is not
 // changed keeps its quotes.
-func (e *entry) withKeyValue(key, val string) string {
-	in := e.head[:indent(e.head)]
-	if e.explicit {
-		return in + "? " + scalar(key) + "\n"
+func (e *Entry) WithKeyValue(key, val string) string {
+	in := e.Head[:Indent(e.Head)]
+	if e.Explicit {
+		return in + "? " + Scalar(key) + "\n"
 	}
-	tok, _, _ := cutKey(strings.TrimSuffix(e.head[len(in):], "\n"))
-	if key != e.key {
-		tok = scalar(key)
+	tok, _, _ := cutKey(strings.TrimSuffix(e.Head[len(in):], "\n"))
+	if key != e.Key {
+		tok = Scalar(key)
 	}
-	old, _ := unquote(e.val)
+	old, _ := Unquote(e.Val)
 	switch {
 	case val == "":
 		return in + tok + ":\n"
 	case val == old:
-		return in + tok + ": " + e.val + "\n"
+		return in + tok + ": " + e.Val + "\n"
 	}
-	return in + tok + ": " + scalar(val) + "\n"
+	return in + tok + ": " + Scalar(val) + "\n"
+}
+
+// Inner splits an entry's body. A tail, which only blank lines at the end of
+// the file can be, stays with the last entry.
+func (e *Entry) Inner() ([]Entry, error) {
+	if e.Val != "" && e.Val != "{}" && e.Val != "[]" && e.Val[0] != '#' {
+		return nil, fmt.Errorf("line %d: %s on one line, expected entries below it", e.Line, Short(e.Key))
+	}
+	text := e.Body
+	if e.Explicit {
+		text = strings.Replace(text, ":", " ", 1)
+	}
+	list, tail, err := Split(text, e.Line+1)
+	if err != nil {
+		return nil, err
+	}
+	if tail != "" && len(list) > 0 {
+		list[len(list)-1].Body += tail
+	}
+	return list, nil
+}
+
+// Conflicted looks for the marks of an unfinished merge.
+func Conflicted(text string) error {
+	for n := 1; text != ""; n++ {
+		var l string
+		l, text = LineOf(text)
+		if marker(l) {
+			return fmt.Errorf("line %d: %w", n, lockfile.ErrConflictMarkers)
+		}
+	}
+	return nil
 }
