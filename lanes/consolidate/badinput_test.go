@@ -177,6 +177,38 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// Two heads that no tree holds together, or of which one deletes what the other
+// changes: the later one is left out, and the earlier one is there whole.
+func TestLaterHeadIsLeftOutForAPath(t *testing.T) {
+	for name, c := range map[string]struct{ base, first, second gittest.Files }{
+		"a folder where a file came": {
+			gittest.Files{"x": "1"}, gittest.Files{"tools": "1"}, gittest.Files{"tools/a/b.ini": "1"},
+		},
+		"a file where a folder came": {
+			gittest.Files{"x": "1"}, gittest.Files{"tools/a/b.ini": "1"}, gittest.Files{"tools": "1"},
+		},
+		"a file where a folder was, and a new file in it": {
+			gittest.Files{"d/f": "1"}, gittest.Files{"d/f": nil, "d": "1"}, gittest.Files{"d/g": "1"},
+		},
+		"a file that another one deletes": {
+			gittest.Files{"x": "1", "f": "1"}, gittest.Files{"f": nil}, gittest.Files{"f": "2"},
+		},
+		"a file where a folder keeps one more": {
+			gittest.Files{"d/f": "1"}, gittest.Files{"d/g": "1"}, gittest.Files{"d/f": nil, "d": "1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, c.base)
+			first := s.bot("x/1", "First", c.first)
+			s.bot("x/2", "Second", c.second)
+			wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"x/1": "merged", "x/2": "left_out text_conflict"})
+			if got, want := s.Git("ls-tree", "-r", consolidate.DefaultInto), s.Git("ls-tree", "-r", string(first)); got != want {
+				t.Errorf("the result holds\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
 // Two commits of one submodule: neither is the higher.
 func TestSubmoduleMovedTwice(t *testing.T) {
 	at := func(c string) gittest.Files { return gittest.Files{"lib": gittest.Module(strings.Repeat(c, 40))} }

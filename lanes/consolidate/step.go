@@ -67,7 +67,13 @@ func (e *engine) step(was *tree.Tree, h *head) (*tree.Tree, error) {
 	for _, d := range h.deltas {
 		settle(was, now, d)
 	}
-	return now, e.vendored(was, now, h, folders)
+	if err := e.vendored(was, now, h, folders); err != nil {
+		return nil, err
+	}
+	if file, inside, found := now.Clash(was); found {
+		return nil, &refusal{TextConflict, fmt.Sprintf("%s would be a file, and also the folder of %s", file, inside), Evidence{File: file, Key: inside}}
+	}
+	return now, nil
 }
 
 // settle mends a merged file by those beside it, now that all are merged.
@@ -97,6 +103,8 @@ func (e *engine) merge(was, now *tree.Tree, d *delta) (*change, error) {
 		return taken(d), nil
 	case cur == nil && d.Kind == git.Deleted:
 		return nil, nil
+	case cur == nil && e.base.File(d.Path) != nil:
+		return nil, &refusal{TextConflict, d.Path + " is changed here and deleted by another pull request", Evidence{File: d.Path}}
 	case cur == nil:
 		return nil, &refusal{Gone, d.Path + " is not in the base any more", Evidence{File: d.Path}}
 	case cur.Mode == git.ModeModule && d.NewMode == git.ModeModule:

@@ -28,13 +28,14 @@ type File struct {
 type Tree struct {
 	*Reader
 	base  map[string]git.Entry
+	order []git.Entry      // of base, by the bytes of their paths
 	known []string         // paths of base that some format reads, sorted
 	files map[string]*File // nil: deleted
 }
 
-// New is the tree of a commit.
+// New is the tree of a commit, whose entries come in git's order.
 func New(r *Reader, entries []git.Entry) *Tree {
-	t := &Tree{Reader: r, base: make(map[string]git.Entry, len(entries)), files: map[string]*File{}}
+	t := &Tree{Reader: r, base: make(map[string]git.Entry, len(entries)), order: entries, files: map[string]*File{}}
 	for _, e := range entries {
 		t.base[e.Path] = e
 		if format.Of(r.formats, e.Path, nil) != nil {
