@@ -178,8 +178,11 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 		return nil, err
 	}
 	if maps.Equal(p.tree.Changed(), after.Changed()) {
-		p.covered[h] = p.already(h)
-		return nil, nil
+		if r := h.nothingLeft(p.tree); r != nil {
+			return nil, r
+		}
+		p.covered[h], err = p.already(h)
+		return nil, err
 	}
 	g := &group{heads: []*head{h}, before: p.tree, after: after}
 	bad := p.problemsOf(g)
@@ -355,16 +358,30 @@ func (p *plan) incompatible(x lockfile.Problem, h *head) *refusal {
 	return &refusal{code, text, ev}
 }
 
-// already says who brought what a head would have.
-func (p *plan) already(h *head) place {
+// already says who brought what a head would have: the base, if the head
+// changes nothing in it; else a head before it.
+func (p *plan) already(h *head) (place, error) {
+	alone, err := p.step(p.base, h)
+	var r *refusal
+	switch {
+	case errors.As(err, &r): // not the base, then
+	case err != nil:
+		return place{}, err
+	case len(alone.Changed()) == 0:
+		return place{nil, InBase}, nil
+	}
+	var by *head
 	for _, g := range p.joined {
 		for _, o := range g.heads {
 			for _, u := range h.updates {
-				if slices.ContainsFunc(o.updates, func(v *update) bool { return v.Update.is(u.Update) }) || o.names[u.Name] {
-					return place{o, SameUpdate}
+				if slices.ContainsFunc(o.updates, func(v *update) bool { return v.Update.is(u.Update) }) {
+					return place{o, SameUpdate}, nil
 				}
+			}
+			if slices.ContainsFunc(o.paths(), func(path string) bool { return slices.Contains(h.paths(), path) }) {
+				by = o
 			}
 		}
 	}
-	return place{nil, InBase}
+	return place{by, SameUpdate}, nil
 }

@@ -52,7 +52,8 @@ const (
 	DerivedConflict Reason = "derived_conflict"
 	// NeedsTool: only the package manager can say what the merged file is.
 	NeedsTool Reason = "needs_tool"
-	// Gone: the base has deleted a file that the branch changes.
+	// Gone: the base has deleted a file that the branch changes, or what it moves
+	// has been dropped.
 	Gone Reason = "gone"
 )
 

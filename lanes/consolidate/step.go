@@ -73,7 +73,7 @@ func (e *engine) step(was *tree.Tree, h *head) (*tree.Tree, error) {
 	if file, inside, found := now.Clash(was); found {
 		return nil, &refusal{TextConflict, fmt.Sprintf("%s would be a file, and also the folder of %s", file, inside), Evidence{File: file, Key: inside}}
 	}
-	return now, nil
+	return now, h.revives(was, now)
 }
 
 // settle mends a merged file by those beside it, now that all are merged.

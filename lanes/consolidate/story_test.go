@@ -215,6 +215,50 @@ func TestCombinePRs31StaleBranch(t *testing.T) {
 	}
 }
 
+// A person has dropped a dependency since its bot pushed: a bump does not bring
+// it back, and is said to be gone.
+func TestBumpOfWhatTheBaseDropped(t *testing.T) {
+	files := func(a, b string) gittest.Files {
+		direct, lock := map[string]string{"b": "^" + b}, map[string]pkg{"b": {version: b}}
+		if a != "" {
+			direct["a"], lock["a"] = "^"+a, pkg{version: a}
+		}
+		return npmFiles(direct, lock)
+	}
+	s := newStory(t, files("1.0.0", "1.0.0"))
+	s.bot("a-1.1.0", "Bump a from 1.0.0 to 1.1.0", files("1.1.0", "1.0.0"))
+	s.bot("b-1.1.0", "Bump b from 1.0.0 to 1.1.0", files("1.0.0", "1.1.0"))
+	s.Commit("main", "main", files("", "1.0.0"))
+	wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"a-1.1.0": "left_out gone", "b-1.1.0": "merged"})
+	for path, want := range files("", "1.1.0") {
+		if got := s.result(path); got != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", path, got, want)
+		}
+	}
+}
+
+// What the base has already was brought by nobody else, though another pull
+// request moves a dependency of the same name elsewhere.
+func TestInBaseIsNobodysDoing(t *testing.T) {
+	in := func(dir, version string) gittest.Files {
+		out := gittest.Files{}
+		for p, text := range one(version) {
+			out[dir+"/"+p] = text
+		}
+		return out
+	}
+	s := newStory(t, in("web", "1.0.0"))
+	s.Commit("main", "main", in("api", "1.0.0"))
+	s.bot("1/web", "Bump a from 1.0.0 to 1.1.0 in /web", in("web", "1.1.0"))
+	s.bot("2/api", "Bump a from 1.0.0 to 1.1.0 in /api", in("api", "1.1.0"))
+	s.Commit("main", "main", in("api", "1.2.0"))
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{"1/web": "merged", "2/api": "superseded in_base"})
+	if by := reasonOf(t, r, "2/api").SupersededBy; by != "" {
+		t.Errorf("superseded by %q", by)
+	}
+}
+
 // open-legal-products/mike#240: two sides add neighbouring keys, and a merge as
 // text gives JSON without a comma.
 func TestMike240NeighbouringKeys(t *testing.T) {

@@ -138,6 +138,41 @@ func (u *update) arrived(before, after *tree.Tree) (lockfile.Problem, bool) {
 	return lockfile.Problem{}, true
 }
 
+// revives refuses a head that would bring back a dependency which others have
+// dropped from their manifest, only to bump it.
+func (h *head) revives(was, now *tree.Tree) error {
+	for _, u := range h.updates {
+		for _, b := range u.brings {
+			if b.before != nil && u.dropped(was, b.path) && !u.dropped(now, b.path) {
+				return u.gone(b.path)
+			}
+		}
+	}
+	return nil
+}
+
+// nothingLeft refuses a head of which nothing arrives because what it moves has
+// been dropped.
+func (h *head) nothingLeft(t *tree.Tree) *refusal {
+	for _, u := range h.updates {
+		for _, b := range u.brings {
+			if u.From != "" && u.dropped(t, b.path) {
+				return u.gone(b.path)
+			}
+		}
+	}
+	return nil
+}
+
+func (u *update) dropped(t *tree.Tree, path string) bool {
+	d := t.Doc(path)
+	return d != nil && !named(d, u.Name)
+}
+
+func (u *update) gone(path string) *refusal {
+	return &refusal{Gone, u.Name + " is not in " + path + " any more", Evidence{File: path, Key: u.Name, Theirs: u.To}}
+}
+
 func named(d *lockfile.Doc, name string) bool {
 	found := false
 	d.Nodes(func(n *lockfile.Node) { found = found || n.Name == name })
