@@ -108,9 +108,9 @@ func (p *plan) make() error {
 	waiting := p.living(p.heads)
 	for len(waiting) > 0 {
 		var now, hold []*head
-		all := p.living(p.heads)
+		all := offersOf(p.living(p.heads))
 		for _, h := range waiting {
-			if by, why := supersede(h, all); by != nil {
+			if by, why := all.supersede(h); by != nil {
 				p.covered[h] = place{by, why}
 				hold = append(hold, h)
 				continue
@@ -374,7 +374,7 @@ func (p *plan) already(h *head) (place, error) {
 	for _, g := range p.joined {
 		for _, o := range g.heads {
 			for _, u := range h.updates {
-				if slices.ContainsFunc(o.updates, func(v *update) bool { return v.Update.is(u.Update) }) {
+				if slices.ContainsFunc(o.updates, func(v *update) bool { return v.subject() == u.subject() }) {
 					return place{o, SameUpdate}, nil
 				}
 			}

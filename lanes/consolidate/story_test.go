@@ -122,6 +122,54 @@ func TestLowerBumpWithSomethingOfItsOwn(t *testing.T) {
 	}
 }
 
+// Of three, the one that is in the result is named, not one that is itself
+// superseded.
+func TestSupersededByWhoIsInTheResult(t *testing.T) {
+	s := newStory(t, one("1.0.0"))
+	for _, v := range []string{"1.1.0", "1.2.0", "1.3.0"} {
+		s.bot("a-"+v, "Bump a from 1.0.0 to "+v, one(v))
+	}
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{"a-1.1.0": "superseded higher_version", "a-1.2.0": "superseded higher_version", "a-1.3.0": "merged"})
+	for _, name := range []string{"a-1.1.0", "a-1.2.0"} {
+		if by := reasonOf(t, r, name).SupersededBy; by != "dependabot/a-1.3.0" {
+			t.Errorf("%s is superseded by %s", name, by)
+		}
+	}
+}
+
+// What is built from the lower version goes with it: nobody needs its archive.
+func TestSupersededWithItsArchive(t *testing.T) {
+	with := func(v string) gittest.Files {
+		f := one(v)
+		f[".yarn/cache/a-npm-"+v+".zip"] = v
+		return f
+	}
+	s := newStory(t, one("1.0.0"))
+	s.bot("a-1.1.0", "Bump a from 1.0.0 to 1.1.0", with("1.1.0"))
+	s.bot("a-1.2.0", "Bump a from 1.0.0 to 1.2.0", with("1.2.0"))
+	wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"a-1.1.0": "superseded higher_version", "a-1.2.0": "merged"})
+}
+
+// A lower bump that also changes something of its own is not superseded by a
+// higher one without it, though a third head changes that file, too.
+func TestNothingOfItsOwnIsSuperseded(t *testing.T) {
+	with := func(version, text string) gittest.Files {
+		f := one(version)
+		f["notes.txt"] = text
+		return f
+	}
+	s := newStory(t, with("1.0.0", "1\n\n\n\n\n\n1\n"))
+	s.bot("a-1.1.0", "Bump a from 1.0.0 to 1.1.0", with("1.1.0", "1\n\n\n\n\n\n2\n"))
+	s.bot("a-1.2.0", "Bump a from 1.0.0 to 1.2.0", one("1.2.0"))
+	s.bot("notes", "Change the notes", gittest.Files{"notes.txt": "2\n\n\n\n\n\n1\n"})
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{"a-1.1.0": "merged", "a-1.2.0": "merged", "notes": "merged"})
+	if got := s.result("notes.txt"); got != "2\n\n\n\n\n\n2\n" {
+		t.Errorf("notes: %q", got)
+	}
+}
+
 // A group pull request and a single one for one of its dependencies agree.
 func TestGroupAndSingleForOneDependency(t *testing.T) {
 	direct := func(a, b string) map[string]string { return map[string]string{"a": "^" + a, "b": "^" + b} }

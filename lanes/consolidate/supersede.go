@@ -3,95 +3,120 @@ package consolidate
 import (
 	"slices"
 
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/format"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
+
+// offers are who moves a dependency, and how, in the order of the heads.
+type offers map[Update][]offer
+
+type offer struct {
+	head   *head
+	update *update
+}
+
+// subject is an update without its versions: which dependency it moves.
+func (u Update) subject() Update {
+	u.From, u.To = "", ""
+	return u
+}
+
+func offersOf(heads []*head) offers {
+	out := offers{}
+	for _, h := range heads {
+		for _, u := range h.updates {
+			out[u.subject()] = append(out[u.subject()], offer{h, u})
+		}
+	}
+	return out
+}
 
 // supersede finds a head whose every update another one brings as well or
 // better, and returns it with the reason; nil when h has something of its own.
 //
 // The relation is strict: of two equals the one with more updates stays, then
 // the earlier one, so that no two supersede each other.
-func supersede(h *head, all []*head) (by *head, why Reason) {
+func (all offers) supersede(h *head) (by *head, why Reason) {
 	if len(h.updates) == 0 {
 		return nil, ""
 	}
-	for _, d := range h.deltas {
-		f := d.format()
-		if f == nil && !coveredFile(d.Path, h, all) {
+	var better []*head
+	for _, u := range h.updates {
+		o, reason := all.cover(u, h)
+		if o == nil {
 			return nil, ""
 		}
-		if f == nil || f.Lock {
-			continue
+		if by == nil || reason == HigherVersion && why != HigherVersion {
+			by, why = o, reason
 		}
-		for _, c := range d.changes() {
-			if cmpNode(c.After, c.Before).Name == "" && !coveredText(d.Path, c, h, all) {
-				return nil, ""
-			}
+		if !slices.Contains(better, o) {
+			better = append(better, o)
 		}
 	}
-	for _, u := range h.updates {
-		better, reason := covers(u, h, all)
-		if better == nil {
+	for _, d := range h.deltas {
+		if !d.coveredBy(better) {
 			return nil, ""
-		}
-		if by == nil {
-			by, why = better, reason
-		}
-		if reason == HigherVersion && why != HigherVersion {
-			by, why = better, reason
 		}
 	}
 	return by, why
 }
 
-// coveredFile reports whether another head changes a file of no known format, too.
-func coveredFile(path string, h *head, all []*head) bool {
-	for _, o := range all {
-		if o != h && slices.ContainsFunc(o.deltas, func(d *delta) bool { return d.Path == path }) {
-			return true
+// coveredBy reports whether heads that bring all of a head's updates do to a
+// file what it did beside them.
+func (d *delta) coveredBy(heads []*head) bool {
+	f := d.format()
+	if f == nil {
+		return format.Derived(d.Path) || slices.ContainsFunc(heads, func(o *head) bool { return slices.Contains(o.paths(), d.Path) })
+	}
+	if f.Lock {
+		return true // it follows from the manifests
+	}
+	for _, c := range d.changes() {
+		if cmpNode(c.After, c.Before).Name == "" && !slices.ContainsFunc(heads, func(o *head) bool { return o.makes(d.Path, c) }) {
+			return false // a script, the text of a workflow
 		}
 	}
-	return false
+	return true
 }
 
-// coveredText reports whether another head makes the same change to a manifest
-// that is no update: a script, the text of a workflow.
-func coveredText(path string, c lockfile.Change, h *head, all []*head) bool {
-	return slices.ContainsFunc(all, func(o *head) bool {
-		return o != h && slices.ContainsFunc(o.deltas, func(d *delta) bool {
-			return d.Path == path && slices.ContainsFunc(d.changes(), func(x lockfile.Change) bool {
-				return x.Key == c.Key && lockfile.Same(x.After, c.After)
-			})
+// makes reports whether a head makes the same change to a file.
+func (h *head) makes(path string, c lockfile.Change) bool {
+	return slices.ContainsFunc(h.deltas, func(d *delta) bool {
+		return d.Path == path && slices.ContainsFunc(d.changes(), func(x lockfile.Change) bool {
+			return x.Key == c.Key && lockfile.Same(x.After, c.After)
 		})
 	})
 }
 
-func covers(u *update, h *head, all []*head) (*head, Reason) {
-	for _, o := range all {
-		if o == h {
+// cover finds the best that is offered in place of an update of h.
+func (all offers) cover(u *update, h *head) (*head, Reason) {
+	var best offer
+	var why Reason
+	earlier := true
+	for _, o := range all[u.subject()] {
+		if o.head == h {
+			earlier = false
 			continue
 		}
-		for _, v := range o.updates {
-			if !v.is(u.Update) || !containsAll(v.files, u.files) {
+		if !containsAll(o.update.files, u.files) {
+			continue
+		}
+		c, ok := compareUpdates(o.update, u)
+		more := len(o.head.updates) - len(h.updates)
+		if !ok || c < 0 || c == 0 && (more < 0 || more == 0 && !earlier) {
+			continue
+		}
+		if best.head != nil {
+			c, ok := compareUpdates(o.update, best.update)
+			if !ok || c < 0 || c == 0 && len(o.head.updates) <= len(best.head.updates) {
 				continue
 			}
-			c, ok := compareUpdates(v, u)
-			switch {
-			case !ok || c < 0:
-			case c > 0:
-				return o, HigherVersion
-			case len(o.updates) > len(h.updates),
-				len(o.updates) == len(h.updates) && slices.Index(all, o) < slices.Index(all, h):
-				return o, SameUpdate
-			}
+		}
+		if best, why = o, SameUpdate; c > 0 {
+			why = HigherVersion
 		}
 	}
-	return nil, ""
-}
-
-// is reports whether two updates move the same dependency.
-func (u Update) is(v Update) bool {
-	return u.Ecosystem == v.Ecosystem && u.Directory == v.Directory && u.Name == v.Name
+	return best.head, why
 }
 
 // compareUpdates orders what two updates of one dependency lead to.
