@@ -2,6 +2,7 @@ package consolidate_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -305,6 +306,26 @@ func TestBrokenBaseIsAWarning(t *testing.T) {
 	wantOutcomes(t, r, map[string]string{"npm_and_yarn/a-1.1.0": "merged"})
 	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "package-lock.json:") || !strings.Contains(r.Warnings[0], "gone@^1.0.0") {
 		t.Errorf("warnings: %q", r.Warnings)
+	}
+}
+
+// A need that the base does not meet, either: bumping one end of it makes it no
+// worse, and a file with many of them is not told line by line.
+func TestBrokenBaseIsHeldAgainstNobody(t *testing.T) {
+	needs := map[string]string{"x": "^2.0.0"}
+	for i := range 50 {
+		needs[fmt.Sprintf("gone-%02d", i)] = "^1.0.0"
+	}
+	files := func(a, x string) gittest.Files {
+		return npmFiles(map[string]string{"a": "^" + a, "x": "^" + x}, map[string]pkg{"a": {version: a, needs: needs}, "x": {version: x}})
+	}
+	s := newStory(t, files("1.0.0", "1.0.0"))
+	s.bot("npm_and_yarn/a-1.1.0", "Bump a from 1.0.0 to 1.1.0", files("1.1.0", "1.0.0"))
+	s.bot("npm_and_yarn/x-1.1.0", "Bump x from 1.0.0 to 1.1.0", files("1.0.0", "1.1.0"))
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{"npm_and_yarn/a-1.1.0": "merged", "npm_and_yarn/x-1.1.0": "merged"})
+	if n := len(r.Warnings); n != 11 || !strings.Contains(r.Warnings[10], "41 more") {
+		t.Errorf("%d warnings: %q", n, r.Warnings)
 	}
 }
 

@@ -201,6 +201,11 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 		return g, nil
 	}
 	if x, ok := cause(mine, left); ok {
+		_, alone, err := p.alone(h)
+		if err != nil {
+			return nil, err
+		}
+		x = alone.Locate(x)
 		return nil, &refusal{Unsound, "its own file is broken: " + x.String(), evidenceOf(x)}
 	}
 	return nil, p.incompatible(after.Locate(left[0]), h)

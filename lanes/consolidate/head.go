@@ -19,8 +19,7 @@ type head struct {
 	updates []*update
 	names   map[string]bool // of every dependency that it touches
 	refused *refusal
-	own     map[string]lockfile.Problem // what is wrong with the head alone; by ID
-	ownDone bool
+	own     map[string]lockfile.Problem // see ownProblems; nil: nobody has asked
 }
 
 func (h *head) title() string {

@@ -5,16 +5,27 @@ import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/tree"
 )
 
+// mostTold is how many problems of one file are told one by one: who has more
+// makes the file anew, and reads no list.
+const mostTold = 10
+
 // tolerated are the problems that the base has, by ID.
 func (e *engine) tolerated(p string) map[string]bool {
 	ids, ok := e.baseProblems[p]
 	if !ok {
 		ids = map[string]bool{}
+		hard := 0
 		for _, x := range e.base.Problems([]string{p}) {
 			ids[x.ID()] = true
-			if !x.Soft {
-				e.warnProblem("the base has this problem already", e.base, x)
+			if x.Soft {
+				continue
 			}
+			if hard++; hard <= mostTold {
+				e.warn("the base has this problem already: %s", e.base.Locate(x))
+			}
+		}
+		if hard > mostTold {
+			e.warn("the base has %d more problems in %s; have its package manager make it anew", hard-mostTold, p)
 		}
 		e.baseProblems[p] = ids
 	}
@@ -36,29 +47,38 @@ func (e *engine) fresh(t *tree.Tree, changed []string) []lockfile.Problem {
 	return append(out, e.vendorProblems(t, changed)...)
 }
 
-// ownProblems are those of a head by itself that its fork does not have.
-func (e *engine) ownProblems(h *head) (map[string]lockfile.Problem, error) {
-	if h.ownDone {
-		return h.own, nil
-	}
+// alone is what a head is by itself: its fork, and the fork with its changes.
+func (e *engine) alone(h *head) (fork, alone *tree.Tree, err error) {
 	entries, err := e.entries(h.fork)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	fork := tree.New(e.Reader, entries)
-	alone := fork.Child()
+	fork = tree.New(e.Reader, entries)
+	alone = fork.Child()
 	for _, d := range h.deltas {
 		alone.Set(d.Path, taken(d).file)
+	}
+	return fork, alone, nil
+}
+
+// ownProblems are those of a head by itself that its fork does not have.
+func (e *engine) ownProblems(h *head) (map[string]lockfile.Problem, error) {
+	if h.own != nil {
+		return h.own, nil
+	}
+	fork, alone, err := e.alone(h)
+	if err != nil {
+		return nil, err
 	}
 	changed := h.paths()
 	before := map[string]bool{}
 	for _, x := range fork.Problems(fork.Concerned(changed)) {
 		before[x.ID()] = true
 	}
-	h.own, h.ownDone = map[string]lockfile.Problem{}, true
+	h.own = map[string]lockfile.Problem{}
 	for _, x := range alone.Problems(alone.Concerned(changed)) {
 		if !before[x.ID()] {
-			h.own[x.ID()] = alone.Locate(x)
+			h.own[x.ID()] = x
 		}
 	}
 	return h.own, nil
@@ -177,8 +197,4 @@ func named(d *lockfile.Doc, name string) bool {
 	found := false
 	d.Nodes(func(n *lockfile.Node) { found = found || n.Name == name })
 	return found
-}
-
-func (e *engine) warnProblem(why string, t *tree.Tree, p lockfile.Problem) {
-	e.warn("%s: %s", why, t.Locate(p))
 }

@@ -45,10 +45,11 @@ type Problem struct {
 }
 
 // ID identifies a problem over versions of a file: the same thing wrong in the
-// same way. Of an unmet peer the versions do not count: a package that refuses
-// its peer, and did so before, is no worse when either of them is bumped.
+// same way. Where a need is not met, the versions do not count: a package that
+// asked for something else before is no worse when either of the two is bumped.
 func (p Problem) ID() string {
-	if p.Code == PeerUnmet {
+	switch p.Code {
+	case PeerUnmet, Unmet, Missing:
 		p.Have = ""
 		if at := strings.LastIndexByte(p.By, '@'); at > 0 {
 			p.By = p.By[:at]
