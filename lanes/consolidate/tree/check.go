@@ -19,17 +19,29 @@ func (t *Tree) Concerned(changed []string) []string {
 			out = append(out, p)
 		}
 	}
+	type file struct {
+		path, dir string
+		ecosystem string
+		reads     bool // whether it may have to be checked for a file elsewhere
+	}
+	var known []file // made when the first changed file needs it
 	for _, p := range changed {
 		f := format.Of(t.formats, p, nil)
 		if f == nil {
 			continue
 		}
+		if known == nil {
+			for _, q := range t.Paths() {
+				g := format.Of(t.formats, q, nil)
+				known = append(known, file{q, path.Dir(q), g.Ecosystem, g.Reads != nil})
+			}
+		}
 		add(p)
 		dir := path.Dir(p)
-		for _, q := range t.Paths() {
-			g := format.Of(t.formats, q, nil)
-			if g.Ecosystem == f.Ecosystem && (within(dir, path.Dir(q)) || path.Dir(q) == path.Join(dir, "vendor") || t.reads(q, p)) {
-				add(q)
+		vendored := path.Join(dir, "vendor")
+		for _, q := range known {
+			if q.ecosystem == f.Ecosystem && !seen[q.path] && (within(dir, q.dir) || q.dir == vendored || q.reads && t.reads(q.path, p)) {
+				add(q.path)
 			}
 		}
 	}
@@ -38,9 +50,6 @@ func (t *Tree) Concerned(changed []string) []string {
 
 // reads reports whether a file has to be checked when another one changes.
 func (t *Tree) reads(q, changed string) bool {
-	if format.Of(t.formats, q, nil).Reads == nil {
-		return false
-	}
 	d := t.Doc(q)
 	return d != nil && d.Format.Reads != nil && d.Format.Reads(d, changed)
 }
