@@ -17,6 +17,7 @@ type update struct {
 	locked *lockfile.Node // highest locked version after
 	files  []string
 	brings []bringing
+	forks  *lockfile.Doc // the lockfile that it started from
 }
 
 // bringing is what an update wants in a file, and what was there.
@@ -77,7 +78,13 @@ func (h *head) findUpdates() {
 				lockOrder = append(lockOrder, u)
 			}
 			u.raise(f, c)
+			if d.patch != nil && u.forks == nil {
+				u.forks = d.patch.Fork
+			}
 		}
+	}
+	for _, u := range lockOrder {
+		u.since()
 	}
 	h.updates = order
 	for _, u := range order {
@@ -94,6 +101,8 @@ func (h *head) findUpdates() {
 	if len(h.updates) > 0 {
 		return
 	}
+	// An entry that only goes by another name now, for the peers in it, moves nothing.
+	lockOrder = slices.DeleteFunc(lockOrder, func(u *update) bool { return u.From == u.To })
 	for _, u := range lockOrder {
 		if u.locked != nil && h.mentions(u.Name) {
 			h.updates = append(h.updates, u)
@@ -102,6 +111,21 @@ func (h *head) findUpdates() {
 	if len(h.updates) == 0 {
 		h.updates = lockOrder
 	}
+}
+
+// since looks in the fork for what a dependency comes from, where no entry of
+// the same key says so: the highest version there.
+func (u *update) since() {
+	if u.From != "" || u.forks == nil || u.lock.Compare == nil {
+		return
+	}
+	var best *lockfile.Node
+	u.forks.Nodes(func(n *lockfile.Node) {
+		if n.Name == u.Name && n.Version != "" && (best == nil || lower(u.lock, best, n)) {
+			best = n
+		}
+	})
+	u.From = versionOf(best)
 }
 
 // raise notes one changed entry of a lockfile: of several copies the highest counts.
