@@ -270,7 +270,11 @@ func (d *Doc) place(key, behind string) int {
 	if less := d.Format.Less; less != nil {
 		// Only past neighbours that are themselves in order, as the first one
 		// behind what holds it is.
-		for at < len(d.order) && less(d.order[at], key) && (at == 0 || less(d.order[at-1], d.order[at]) || d.Node(d.order[at]).Parent == d.order[at-1]) {
+		first := func(at int) bool {
+			parent := d.Node(d.order[at]).Parent
+			return parent != "" && parent == d.order[at-1]
+		}
+		for at < len(d.order) && less(d.order[at], key) && (at == 0 || less(d.order[at-1], d.order[at]) || first(at)) {
 			at++
 		}
 	}

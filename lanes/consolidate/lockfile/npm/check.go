@@ -29,10 +29,13 @@ func (l *lock) check(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem {
 			}
 		}
 	}
+	reached := d.Reached(t)
 	d.Nodes(func(n *lockfile.Node) {
 		p := data(n)
 		switch {
 		case n.Name == "" || p.shrinkwrap || outside(n.Key):
+		case !reached[n]:
+			c.out = append(c.out, lockfile.Problem{Code: lockfile.Orphan, Path: d.Path, Key: n.Key, Name: n.Key, Have: n.Version, Soft: true})
 		case n.Root && !p.link:
 			c.folder(n)
 		default:
@@ -41,12 +44,6 @@ func (l *lock) check(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem {
 					c.edge(n, e, lockfile.Unmet)
 				}
 			}
-		}
-	})
-	reached := d.Reached(t)
-	d.Nodes(func(n *lockfile.Node) {
-		if n.Name != "" && !reached[n] {
-			c.out = append(c.out, lockfile.Problem{Code: lockfile.Orphan, Path: d.Path, Key: n.Key, Name: n.Key, Have: n.Version, Soft: true})
 		}
 	})
 	c.lines()

@@ -10,10 +10,27 @@ import (
 
 // finish renews what a lockfile derives from its packages.
 func (l *lock) finish(m *lockfile.Merge) {
+	if l.version < 3 {
+		strand(m)
+	}
 	renew(m)
 	if l.version == 2 && m.Node(legacyKey) != nil {
 		l.follow(m)
 	}
+}
+
+// strand removes entries of the legacy tree whose folder is gone.
+func strand(m *lockfile.Merge) {
+	gone := map[string]bool{}
+	m.Nodes(func(n *lockfile.Node) {
+		for up := n; up.Parent != ""; {
+			if up = m.Node(up.Parent); up == nil {
+				gone[n.Key] = true
+				return
+			}
+		}
+	})
+	m.DeleteAll(gone)
 }
 
 // follow makes the legacy tree of version 2 that of the packages: where a

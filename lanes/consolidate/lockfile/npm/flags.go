@@ -47,7 +47,11 @@ func derive(d *lockfile.Doc, t lockfile.Tree) map[*lockfile.Node]flags {
 	w := &deriver{doc: d, all: make(map[*lockfile.Node]flags, d.Len())}
 	if syntax(d).version == 1 {
 		for _, e := range roots(d, t) {
-			w.edge(nil, flags{}, e)
+			if e.Name == "" { // nothing says who needs it: its word counts
+				w.set(d.Node(e.To), data(d.Node(e.To)).flags)
+			} else {
+				w.edge(nil, flags{}, e)
+			}
 		}
 		w.walk()
 		return w.all
@@ -121,15 +125,14 @@ func renew(m *lockfile.Merge) {
 		return
 	}
 	now := derive(m.Doc, m.Tree)
-	old := syntax(m.Doc).version == 1 && !overlaps(m.Before) && !overlaps(m.Head())
 	var head, was map[*lockfile.Node]flags
 	var changed []*lockfile.Node
 	m.Nodes(func(n *lockfile.Node) {
 		p := data(n)
 		full, ok := now[n]
 		want := full.shown()
-		if old {
-			want.devOptional, want.peer = false, false
+		if p != nil && n.Parent != packagesKey { // npm 6 has two flags, and knows no peers
+			want.devOptional, want.peer = p.flags.devOptional, p.flags.peer
 		}
 		if p == nil || p.link || !ok || n.Key == "" || p.flags == want {
 			return
@@ -190,18 +193,6 @@ func sameGraph(a, b *lockfile.Doc) bool {
 		}
 	}
 	return true
-}
-
-// overlaps reports whether a file of version 1 was written by npm 7 or later,
-// which has two flags more.
-func overlaps(d *lockfile.Doc) bool {
-	found := false
-	d.Nodes(func(n *lockfile.Node) {
-		if p := data(n); p != nil && (p.flags.devOptional || p.flags.peer) {
-			found = true
-		}
-	})
-	return found
 }
 
 // first are the members that npm writes before the flags.

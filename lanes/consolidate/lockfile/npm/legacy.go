@@ -93,6 +93,9 @@ func (l *legacyParser) members(s *jsontext.Scanner, dir, parentKey string) error
 		if l.room -= len(l.buf); l.room < 0 || len(l.buf) > maxPath {
 			return fmt.Errorf("line %d: packages are nested too deep", l.line(s.ValueAt()))
 		}
+		if len(s.Key()) == 0 {
+			return fmt.Errorf("line %d: a package without a name", l.line(s.ValueAt()))
+		}
 		if !s.IsObject() {
 			return fmt.Errorf("line %d: %q is not an object", l.line(s.ValueAt()), s.Key())
 		}
@@ -193,7 +196,9 @@ func decodeLegacy(n *lockfile.Node, m jsontext.Member, nested *nest) error {
 				return nil
 			}
 			for _, kv := range jsontext.Strings(v) {
-				n.Edges = append(n.Edges, lockfile.Edge{Name: kv[0], Req: kv[1]})
+				if kv[0] != "" {
+					n.Edges = append(n.Edges, lockfile.Edge{Name: kv[0], Req: kv[1]})
+				}
 			}
 		case "link", "bundleDependencies", "acceptDependencies", "workspaces": // not in this tree
 		default:

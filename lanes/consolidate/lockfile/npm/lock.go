@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -234,8 +235,11 @@ func (p *parser) packages(top *jsontext.Scanner) error {
 	for s.Next() {
 		key := p.key(s.Key())
 		m := s.Member()
-		if len(key) > maxPath {
+		switch {
+		case len(key) > maxPath:
 			return fmt.Errorf("line %d: a path is longer than %d bytes", p.line(m.Offset+m.KeyAt), maxPath)
+		case inside(key) == len(key):
+			return fmt.Errorf("line %d: a package without a name", p.line(m.Offset+m.KeyAt))
 		}
 		m.Key = key
 		if err := p.add(&lockfile.Node{Key: key, Parent: packagesKey, Raw: m.Raw}, m, decode); err != nil {
@@ -324,18 +328,26 @@ func (e *encoder) object(lead string, closing []byte, empty bool, kids []*lockfi
 // objects puts an object back that one side dropped with its last member, while
 // the other put one in.
 func objects(m *lockfile.Merge) {
-	var lost []string
+	lost := map[string][]*lockfile.Node{}
 	m.Nodes(func(n *lockfile.Node) {
-		if n.Parent != "" && n.Parent[0] == '#' && m.Node(n.Parent) == nil && !slices.Contains(lost, n.Parent) {
-			lost = append(lost, n.Parent)
+		if strings.HasPrefix(n.Parent, "#") && !strings.HasPrefix(n.Parent, legacyPrefix) && m.Node(n.Parent) == nil {
+			lost[n.Parent] = append(lost[n.Parent], n)
 		}
 	})
-	for _, key := range lost {
+	for _, key := range slices.Sorted(maps.Keys(lost)) {
 		for _, d := range m.Sources() {
-			if n := d.Node(key); n != nil {
-				m.Set(n, m.Behind(d, key))
-				break
+			n := d.Node(key)
+			if n == nil {
+				continue
 			}
+			m.Set(n, m.Behind(d, key))
+			behind := key
+			for _, kid := range lost[key] { // they stand where nothing told their place
+				m.Delete(kid.Key)
+				m.Set(kid, behind)
+				behind = kid.Key
+			}
+			break
 		}
 	}
 }

@@ -156,7 +156,7 @@ func Needs(m *lockfile.Doc) []lockfile.Edge {
 	var out []lockfile.Edge
 	for _, s := range sections {
 		m.Nodes(func(n *lockfile.Node) {
-			if n.Parent != "#"+s.name || !n.Direct {
+			if n.Parent != "#"+s.name || !n.Direct || n.Name == "" {
 				return
 			}
 			e := lockfile.Edge{Name: n.Name, Req: n.Version, Kind: s.kind}

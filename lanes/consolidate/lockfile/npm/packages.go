@@ -157,6 +157,9 @@ func edges(needs [len(sections)][]byte, optional map[string]bool, root bool) []l
 		}
 		for _, kv := range jsontext.Strings(needs[i]) {
 			e := lockfile.Edge{Name: kv[0], Req: kv[1], Kind: s.kind}
+			if e.Name == "" {
+				continue // an edge without a name is a link's
+			}
 			if e.Kind == lockfile.Peer && optional[e.Name] {
 				e.Kind = lockfile.PeerOptional
 			}
@@ -198,11 +201,14 @@ func (l *lock) combine(before, ours, theirs *lockfile.Node) (*lockfile.Node, boo
 
 // resolveMember settles what both sides changed in one package's entry: the
 // higher requirement; flags are derived and renewed later.
-func (l *lock) resolveMember(path []string, _, ours, theirs []byte) ([]byte, bool) {
+func (l *lock) resolveMember(path []string, before, ours, theirs []byte) ([]byte, bool) {
+	needs := isSection(path[0]) || path[0] == "requires"
 	switch {
 	case len(path) == 1 && new(flags).of(path[0]) != nil:
 		return ours, true
-	case len(path) != 2 || !strings.HasSuffix(path[0], "ependencies") && path[0] != "requires":
+	case len(path) == 1 && needs && (ours == nil || theirs == nil):
+		return l.resolveDropped(path[0], before, ours, theirs)
+	case len(path) != 2 || !needs:
 		return nil, false
 	case ours == nil:
 		return theirs, true
@@ -218,6 +224,23 @@ func (l *lock) resolveMember(path []string, _, ours, theirs []byte) ([]byte, boo
 		return ours, true
 	}
 	return nil, false
+}
+
+// resolveDropped merges an object that one side dropped with its last member.
+func (l *lock) resolveDropped(member string, before, ours, theirs []byte) ([]byte, bool) {
+	none := []byte("{}")
+	if ours == nil {
+		ours = none
+	} else {
+		theirs = none
+	}
+	v, conflicts := jsontext.Merge3(before, ours, theirs, func(path []string, before, ours, theirs []byte) ([]byte, bool) {
+		return l.resolveMember(append([]string{member}, path...), before, ours, theirs)
+	})
+	if o, err := jsontext.Parse(v, 0); err == nil && len(o.Members) == 0 {
+		v = nil
+	}
+	return v, len(conflicts) == 0
 }
 
 // withValue is a node with another value of its member.

@@ -6,6 +6,15 @@ import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
+// What a repair may do at most, so that no file can keep it busy: real ones
+// take some dozens of moves, and nothing real is nested deeper than some ten
+// levels. (Packages that need each other's older versions in a circle would
+// be nested without end; npm makes a link there.) What is left unmet the check finds.
+const (
+	mostMoves  = 5000
+	mostNested = 24
+)
+
 // origin is where the text of a moved package comes from.
 type origin struct {
 	doc *lockfile.Doc
@@ -19,6 +28,7 @@ type mender struct {
 	// project stands for the manifest where the file has no entry for it.
 	project *lockfile.Node
 	moved   map[string]origin
+	moves   int
 	users   map[string][]string    // by name: the packages that need it
 	named   map[string][]candidate // by name: the packages of all sides
 	queue   []string
@@ -44,9 +54,7 @@ func (l *lock) repair(m *lockfile.Merge) {
 		return
 	}
 	m.Prune() // what nobody needs is nobody's obstacle
-	// Each step places one package deeper than the last or fills a gap, so it
-	// ends; the bound is for hostile files.
-	for budget := 4*m.Len() + 1000; len(w.queue) > 0 && budget > 0; budget-- {
+	for len(w.queue) > 0 && w.moves < mostMoves {
 		key := w.queue[0]
 		w.queue = w.queue[1:]
 		w.queued[key] = false
@@ -209,7 +217,7 @@ func (w *mender) room(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node, c can
 		if blocked = w.Node(at); blocked != nil {
 			break // beyond it, this one would be found first
 		}
-		if (dir == "" || w.Node(dir) != nil) && len(at) <= maxPath {
+		if (dir == "" || w.Node(dir) != nil) && len(at) <= maxPath && depth(at) <= mostNested {
 			free = append(free, at)
 		}
 		if top(dir) {
@@ -311,6 +319,7 @@ func (w *mender) use(n *lockfile.Node) {
 // place puts a package with all that is nested in it at a path, in place of
 // what stands there.
 func (w *mender) place(c candidate, at string) {
+	w.moves++
 	name := nameOf(at)
 	users := w.usersOf(name)
 	if old := w.Node(at); old != nil {

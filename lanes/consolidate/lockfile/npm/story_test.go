@@ -70,6 +70,19 @@ func rewritten(ar *txtar.Archive, how func([]byte) []byte) *txtar.Archive {
 	return out
 }
 
+// storyFiles are all files of a story.
+func storyFiles(t testing.TB, name string) map[string][]byte {
+	ar, err := txtar.ParseFile("testdata/story/" + name + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for _, f := range ar.Files {
+		out[f.Name] = f.Data
+	}
+	return out
+}
+
 var sides = []string{"one", "two", "three"}
 
 func story(t *testing.T, ar *txtar.Archive) {
