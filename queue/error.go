@@ -80,7 +80,7 @@ var answers = map[string]struct {
 	"state":    {BadState, "the task is not dead"},
 	"conflict": {Conflict, "the same key was used with another payload"},
 	"toomany":  {TooLarge, "the task holds as many of these as it may"},
-	"absent":   {NotFound, "there is no queue under this prefix; the first worker or web process makes it"},
+	"absent":   {NotFound, "there is no queue under this prefix: check host, database and prefix= of the URL, or start a worker, which makes it"},
 	"foreign":  {Foreign, "the key prefix is used by something else; choose another with ?prefix="},
 	"shards":   {Config, "the number of shards was changed while tasks wait; set it back, let them finish, then change it"},
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate"
@@ -18,15 +19,15 @@ const exitPartly = 3 // something was left out
 
 type consolidateCommand struct {
 	Dir       string   `arg:"" optional:"" default:"." help:"A folder of the clone."`
-	Base      string   `help:"Branch to build on. Default: the clone's default branch." placeholder:"BRANCH"`
+	Base      string   `help:"Branch to build on. Default: the remote's default branch as last fetched; without a remote, the current one." placeholder:"BRANCH"`
 	Branches  []string `help:"Branches to consolidate, * stands for anything (repeatable). Default: those of known dependency bots." placeholder:"GLOB" sep:"none"`
 	Bot       []string `help:"A further author, by name or address, whose commits count as a bot's (repeatable)." placeholder:"AUTHOR" sep:"none"`
 	Into      string   `help:"Branch for the result." default:"${into}" placeholder:"BRANCH"`
 	Ecosystem []string `help:"Only these ecosystems (repeatable): ${ecosystems}." placeholder:"NAME"`
-	MaxBump   string   `help:"Leave out what goes further: major, minor or patch." enum:",major,minor,patch" default:"" placeholder:"SIZE"`
+	MaxBump   string   `help:"Leave out what goes further: major, minor or patch." placeholder:"SIZE"`
 	DryRun    bool     `help:"Say what would come out, and write nothing."`
-	JSON      bool     `name:"json" help:"Print one JSON object."`
-	Quiet     bool     `short:"q" help:"No progress and no table."`
+	JSON      bool     `name:"json" help:"Print one JSON object instead of the table."`
+	Quiet     bool     `short:"q" help:"Print nothing; the exit code tells."`
 }
 
 func (c *consolidateCommand) Run(p *program) error {
@@ -51,7 +52,7 @@ func (c *consolidateCommand) Run(p *program) error {
 			return err
 		}
 	case !c.Quiet:
-		printResult(p.stdout, res, c.DryRun)
+		c.print(p.stdout, res)
 	}
 	if res.Count(consolidate.LeftOut) > 0 {
 		return exit(exitPartly)
@@ -68,7 +69,11 @@ func progressLine(w io.Writer) (show func(done, total int, what string), clear f
 		}
 }
 
-func printResult(w io.Writer, r *consolidate.Result, dry bool) {
+func (c *consolidateCommand) print(w io.Writer, r *consolidate.Result) {
+	if len(r.PullRequests) == 0 && len(c.Branches) > 0 {
+		fmt.Fprintf(w, "Nothing to do: the clone has no branch %s; fetch first, or give --branches another name.\n", printable(strings.Join(c.Branches, " or ")))
+		return
+	}
 	if len(r.PullRequests) == 0 {
 		fmt.Fprintf(w, "Nothing to do: no branch of a dependency bot is open against %s.\n", printable(r.Base))
 		return
@@ -78,7 +83,7 @@ func printResult(w io.Writer, r *consolidate.Result, dry bool) {
 	for _, pr := range r.PullRequests {
 		branch, outcome := printable(pr.Branch), outcomeOf(pr)
 		if len(pr.Updates) == 0 {
-			fmt.Fprintf(t, "%s\t\t\t\t%s\n", branch, outcome)
+			fmt.Fprintf(t, "%s\t%s\t\t\t%s\n", branch, cut(printable(pr.Title), 40), outcome)
 		}
 		for i, u := range pr.Updates {
 			if i == 1 {
@@ -103,12 +108,12 @@ func printResult(w io.Writer, r *consolidate.Result, dry bool) {
 	for _, m := range r.Warnings {
 		fmt.Fprintln(w, "Warning:", printable(m))
 	}
-	fmt.Fprintf(w, "\n%d merged, %d superseded, %d left out, in %.1f s.\n",
-		r.Count(consolidate.Merged), r.Count(consolidate.Superseded), r.Count(consolidate.LeftOut), float64(r.ElapsedMS)/1000)
+	fmt.Fprintf(w, "\n%d merged, %d superseded, %d left out, in %v.\n",
+		r.Count(consolidate.Merged), r.Count(consolidate.Superseded), r.Count(consolidate.LeftOut), time.Duration(r.ElapsedMS)*time.Millisecond)
 	switch {
 	case r.ResultSHA == "":
 		fmt.Fprintf(w, "Nothing to publish: %s has all of it, or nothing could be merged.\n", printable(r.Base))
-	case dry:
+	case c.DryRun:
 		fmt.Fprintf(w, "Dry run: nothing was written. The result would be %s, as branch %s.\n", r.ResultSHA[:12], printable(r.ResultBranch))
 	default:
 		fmt.Fprintf(w, "The result is the branch %s (%s), on %s (%s).\n", printable(r.ResultBranch), r.ResultSHA[:12], printable(r.Base), r.BaseSHA[:12])

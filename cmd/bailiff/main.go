@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -26,6 +27,8 @@ type program struct {
 
 // commands are the subcommands, in the order of the help.
 type commands struct {
+	Version kong.VersionFlag `help:"Print which build this is."`
+
 	Consolidate consolidateCommand `cmd:"" help:"Turn the dependency branches of a clone into one that works."`
 	Demo        demoCommand        `cmd:"" help:"Make a repository with a dozen dependency branches, and consolidate them."`
 	Queue       queueCommand       `cmd:"" help:"Look into the queue, and retry, cancel or pause tasks."`
@@ -55,7 +58,7 @@ func run(p *program, args []string) int {
 	parser, err := kong.New(&cli,
 		kong.Name("bailiff"),
 		kong.Description("Bailiff does a repository's chores."),
-		kong.Vars{"into": consolidate.DefaultInto, "ecosystems": strings.Join(ecosystems(), ", ")},
+		kong.Vars{"into": consolidate.DefaultInto, "ecosystems": strings.Join(ecosystems(), ", "), "states": stateNames(), "version": version()},
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(code int) { done = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
@@ -69,7 +72,7 @@ func run(p *program, args []string) int {
 	case done >= 0:
 		return done
 	case err != nil:
-		fmt.Fprintf(p.stderr, "bailiff: %v\nTry: bailiff --help\n", err)
+		fmt.Fprintf(p.stderr, "bailiff: %v\nTry: %s --help\n", err, asked(err))
 		return 1
 	}
 	err = k.Run(p)
@@ -82,4 +85,25 @@ func run(p *program, args []string) int {
 	}
 	fmt.Fprintln(p.stderr, "bailiff:", err)
 	return 1
+}
+
+// version is the module's version, which for a build from a clone holds the commit,
+// and Go's.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "bailiff, of an unknown build"
+	}
+	return "bailiff " + info.Main.Version + " " + info.GoVersion
+}
+
+// asked is the command whose arguments could not be read, as far as it is known.
+func asked(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		if n := parse.Context.Selected(); n != nil {
+			return n.FullPath()
+		}
+	}
+	return "bailiff"
 }

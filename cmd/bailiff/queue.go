@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/bailiff-bot/bailiff/queue"
 )
 
@@ -31,6 +33,7 @@ func (c *queueCommand) open(p *program) (*queue.Queue, error) {
 	if c.Redis == "" {
 		return nil, errors.New("set REDIS_URL, or give --redis: without it a queue lives in the memory of its own process, and nothing else can see it")
 	}
+	logging.Disable() // the client's own lines; what matters comes as an error
 	return queue.Open(p.ctx, c.Redis, queue.Options{Attach: true})
 }
 
@@ -87,10 +90,10 @@ func (*queueStats) Run(p *program, c *queueCommand) error {
 }
 
 type queueList struct {
-	Tenant string        `help:"Only this tenant's (an installation)."`
-	Group  string        `help:"Only this group's (a repository)."`
-	Kind   string        `help:"Only of this kind (a chore)."`
-	State  string        `help:"Only in this state." enum:"scheduled,ready,running,parked,done,dead," default:""`
+	Tenant string        `placeholder:"TENANT" help:"Only this tenant's (an installation)."`
+	Group  string        `placeholder:"GROUP" help:"Only this group's (a repository)."`
+	Kind   string        `placeholder:"KIND" help:"Only of this kind (a chore)."`
+	State  string        `placeholder:"STATE" help:"Only in this state: ${states}."`
 	Since  time.Duration `help:"Only admitted within this time, such as 24h."`
 	After  string        `placeholder:"ID" help:"Continue after this task: the cursor of the page before."`
 	Limit  int           `default:"50" help:"Tasks in a page, at most 1000."`
@@ -98,6 +101,9 @@ type queueList struct {
 
 // Run prints a page.
 func (l *queueList) Run(p *program, c *queueCommand) error {
+	if !slices.Contains(append(queue.States(), ""), queue.State(l.State)) {
+		return fmt.Errorf("%q is no state; --state takes %s", l.State, stateNames())
+	}
 	return c.use(p, func(q *queue.Queue) error {
 		f := queue.Filter{
 			Tenant: queue.Tenant(l.Tenant), Group: queue.Group(l.Group), Kind: l.Kind, State: queue.State(l.State),
@@ -130,6 +136,15 @@ func (l *queueList) Run(p *program, c *queueCommand) error {
 		}
 		return nil
 	})
+}
+
+// stateNames are what --state takes.
+func stateNames() string {
+	var out []string
+	for _, s := range queue.States() {
+		out = append(out, string(s))
+	}
+	return strings.Join(out, ", ")
 }
 
 // state says how a task that was cancelled ended.

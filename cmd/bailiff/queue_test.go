@@ -29,6 +29,9 @@ func TestQueueCommand(t *testing.T) {
 		}
 		return out
 	}
+	if code, _, errs := bailiff("list", "--state", "late"); code != 1 || !strings.Contains(errs, `"late" is no state; --state takes scheduled, ready`) {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
 	if code, _, errs := bailiff("stats"); code != 1 || !strings.Contains(errs, "no queue under this prefix") {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
