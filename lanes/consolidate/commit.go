@@ -203,6 +203,7 @@ func (p *plan) report(h *head, commit string) PullRequest {
 	pr.Reason = map[Reason]string{
 		HigherVersion: "another pull request brings a higher version",
 		SameUpdate:    "another pull request brings the same",
+		NotNeeded:     "with another pull request nothing needs it any more",
 		InBase:        "the base has it, or higher, already",
 	}[c.why]
 	if c.by != nil {

@@ -178,8 +178,12 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 		return nil, err
 	}
 	if maps.Equal(p.tree.Changed(), after.Changed()) {
-		if r := h.nothingLeft(p.tree); r != nil {
+		if r := h.nothingLeft(p.base); r != nil {
 			return nil, r
+		}
+		if h.nothingLeft(p.tree) != nil {
+			p.covered[h] = place{p.dropper(h), NotNeeded}
+			return nil, nil
 		}
 		p.covered[h], err = p.already(h)
 		return nil, err
@@ -361,6 +365,20 @@ func (p *plan) incompatible(x lockfile.Problem, h *head) *refusal {
 		code = NeedsTool
 	}
 	return &refusal{code, text, ev}
+}
+
+// dropper is the joined head that dropped what another one would bump.
+func (p *plan) dropper(h *head) *head {
+	for _, g := range p.joined {
+		for _, u := range h.updates {
+			for _, b := range u.brings {
+				if u.dropped(g.after, b.path) && !u.dropped(g.before, b.path) {
+					return g.heads[0]
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // already says who brought what a head would have: the base, if the head

@@ -22,6 +22,8 @@ const (
 	HigherVersion Reason = "higher_version"
 	// SameUpdate: another pull request brings the same version of the same.
 	SameUpdate Reason = "same_update"
+	// NotNeeded: another pull request takes the dependency out.
+	NotNeeded Reason = "not_needed"
 	// InBase: the base has this version already, or a higher one.
 	InBase Reason = "in_base"
 

@@ -263,6 +263,26 @@ func TestCombinePRs31StaleBranch(t *testing.T) {
 	}
 }
 
+// One pull request no longer needs what another one bumps: no harm is done, and
+// the bump has nothing to do.
+func TestBumpOfWhatAnotherOneDrops(t *testing.T) {
+	files := func(b, deep string) gittest.Files {
+		locked := map[string]pkg{"b": {version: b}}
+		if deep != "" {
+			locked["b"], locked["deep"] = pkg{version: b, needs: map[string]string{"deep": "^1.0.0"}}, pkg{version: deep}
+		}
+		return npmFiles(map[string]string{"b": "^" + b}, locked)
+	}
+	s := newStory(t, files("1.0.0", "1.0.0"))
+	s.bot("npm_and_yarn/b-2.0.0", "Bump b from 1.0.0 to 2.0.0", files("2.0.0", ""))
+	s.bot("npm_and_yarn/deep-1.1.0", "Bump deep from 1.0.0 to 1.1.0", files("1.0.0", "1.1.0"))
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{"npm_and_yarn/b-2.0.0": "merged", "npm_and_yarn/deep-1.1.0": "superseded not_needed"})
+	if by := reasonOf(t, r, "npm_and_yarn/deep-1.1.0").SupersededBy; by != "dependabot/npm_and_yarn/b-2.0.0" {
+		t.Errorf("superseded by %q", by)
+	}
+}
+
 // A person has dropped a dependency since its bot pushed: a bump does not bring
 // it back, and is said to be gone.
 func TestBumpOfWhatTheBaseDropped(t *testing.T) {
