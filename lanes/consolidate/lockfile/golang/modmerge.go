@@ -237,7 +237,7 @@ func notesMod(d *lockfile.Doc, merged []*lockfile.Patch) []string {
 	for _, n := range kept {
 		names = append(names, n.Name+" "+n.Version)
 	}
-	return []string{fmt.Sprintf("not tidied: it still asks for %s, which one update removes and another may need; go mod tidy tells", some(names))}
+	return []string{fmt.Sprintf("not tidied: it still asks for %s, which one update removes and another may need; run go mod tidy", some(names))}
 }
 
 // removedButThere are the nodes of d that a patch removes, in the order of d.

@@ -202,7 +202,7 @@ func notesSum(d *lockfile.Doc, merged []*lockfile.Patch) []string {
 		names = append(names, n.Name)
 	}
 	names = slices.Compact(names)
-	return []string{fmt.Sprintf("not tidied: it keeps hashes that one update removes and another may need (%s); go mod tidy tells", some(names))}
+	return []string{fmt.Sprintf("not tidied: it keeps hashes that one update removes and another may need (%s); run go mod tidy", some(names))}
 }
 
 // checkSum compares a go.sum with the go.mod beside it.

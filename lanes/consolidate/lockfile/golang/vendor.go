@@ -353,5 +353,5 @@ func notesVendor(d *lockfile.Doc, merged []*lockfile.Patch) []string {
 	for _, n := range kept {
 		names = append(names, n.Name)
 	}
-	return []string{fmt.Sprintf("not tidied: it still vendors %s, which one update removes and another may need; go mod vendor tells", some(names))}
+	return []string{fmt.Sprintf("not tidied: it still vendors %s, which one update removes and another may need; run go mod vendor", some(names))}
 }
