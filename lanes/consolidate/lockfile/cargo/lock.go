@@ -44,8 +44,10 @@ func lockFormat(r *version.Rules) *lockfile.Format {
 		Parse:     func(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) { return parseLock(r, content, like) },
 		Encode:    func(d *lockfile.Doc) ([]byte, error) { return encodeLock(r, d), nil },
 		Compare:   func(a, b *lockfile.Node) (int, bool) { return r.Compare(a.Version, b.Version) },
-		Combine:   combine,
-		Check:     func(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem { return checkLock(r, d, t) },
+		Combine: func(before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) {
+			return combine(r, before, ours, theirs)
+		},
+		Check: func(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem { return checkLock(r, d, t) },
 	}
 }
 
@@ -259,8 +261,9 @@ func kind(source string) int {
 	return 3
 }
 
-// combine merges two entries of one version: their edges as sets.
-func combine(before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) {
+// combine merges two entries of one version: their edges as sets. What both moved
+// away from, to crates of different slots, leads to the higher one.
+func combine(r *version.Rules, before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) {
 	o, okO := ours.Data.(*crate)
 	t, okT := theirs.Data.(*crate)
 	if !okO || !okT || o.source != t.source {
@@ -282,6 +285,19 @@ func combine(before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) {
 			c.deps = append(c.deps, k)
 		}
 	}
+	for _, k := range b.deps {
+		if mine, other := moved(k, b, o, t), moved(k, b, t, o); mine != "" && other != "" {
+			order, ok := compareSlots(r, mine, other)
+			if !ok {
+				continue
+			}
+			lower := other
+			if order < 0 {
+				lower = mine
+			}
+			c.deps = slices.DeleteFunc(c.deps, func(k string) bool { return k == lower })
+		}
+	}
 	switch {
 	case o.checksum == t.checksum || t.checksum == b.checksum:
 	case o.checksum == b.checksum:
@@ -290,4 +306,34 @@ func combine(before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) {
 		return nil, false // one version with two contents
 	}
 	return c.node(ours.Key), true
+}
+
+// moved is the one crate to which c moved from the crate with key from, if the
+// other side has left that one, too; empty: there is none, or several.
+func moved(from string, before, c, other *crate) string {
+	if slices.Contains(c.deps, from) || slices.Contains(other.deps, from) {
+		return ""
+	}
+	name, _, _ := strings.Cut(from, " ")
+	to := ""
+	for _, k := range c.deps {
+		n, _, _ := strings.Cut(k, " ")
+		if n != name || slices.Contains(before.deps, k) || slices.Contains(other.deps, k) {
+			continue
+		}
+		if to != "" {
+			return ""
+		}
+		to = k
+	}
+	return to
+}
+
+// compareSlots orders two keys of one crate.
+func compareSlots(r *version.Rules, a, b string) (int, bool) {
+	full := func(key string) string {
+		s := strings.Split(key, " ")[1]
+		return s + strings.Repeat(".0", max(0, 2-strings.Count(s, ".")))
+	}
+	return r.Compare(full(a), full(b))
 }

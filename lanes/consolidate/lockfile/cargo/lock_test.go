@@ -228,6 +228,11 @@ func TestLockMerge(t *testing.T) {
 			heads: []string{lock("a 0.1.0 . m_0.18.0 n", "m 0.17.0 r", "m 0.18.0 r", "n 0.17.0 r m_0.17.0"), lock("a 0.1.0 . m_0.17.0 n", "m 0.17.0 r", "m 0.18.0 r", "n 0.18.0 r m_0.18.0")},
 			want:  lock("a 0.1.0 . m n", "m 0.18.0 r", "n 0.18.0 r m"),
 		},
+		"two steps of one need over boundaries, and another beside": {
+			fork:  lock("a 0.1.0 . m n", "m 0.1.0 r o", "n 1.0.0 r", "o 1.0.0 r"),
+			heads: []string{lock("a 0.1.0 . m n", "m 2.0.0 r o", "n 1.0.0 r", "o 1.0.0 r"), lock("a 0.1.0 . m n", "m 0.10.0 r o", "n 1.1.0 r", "o 1.0.0 r")},
+			want:  lock("a 0.1.0 . m n", "m 2.0.0 r o", "n 1.1.0 r", "o 1.0.0 r"),
+		},
 		"one repository at two commits": {
 			fork:  lock("a 0.1.0 . g", "g 0.1.0 "+gitA),
 			heads: []string{lock("a 0.1.0 . g", "g 0.1.0 "+gitA2), lock("a 0.1.0 . g m", "g 0.1.0 "+gitA, "m 1.0.0 r")},
