@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -42,6 +43,9 @@ func (c *consolidateCommand) Run(p *program) error {
 	res, err := consolidate.Run(p.ctx, c.Dir, o)
 	clear()
 	if err != nil {
+		if p.ctx.Err() != nil {
+			return errors.New("interrupted; nothing was changed")
+		}
 		return err
 	}
 	switch {

@@ -40,7 +40,7 @@ type exit int
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	info, err := os.Stderr.Stat()
 	p := &program{
 		ctx: ctx, stdout: os.Stdout, stderr: os.Stderr,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // What can be wrong, to be found with errors.Is. The error that carries one of
@@ -113,7 +114,7 @@ func printable(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
-		case r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0):
+		case !unicode.IsPrint(r): // controls, and what turns the direction of text
 			return '\uFFFD'
 		}
 		return r
