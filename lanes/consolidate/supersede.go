@@ -124,7 +124,7 @@ func compareUpdates(a, b *update) (int, bool) {
 	switch {
 	case a.locked != nil && b.locked != nil && a.lock == b.lock:
 		if c, ok := a.lock.Compare(a.locked, b.locked); ok && c != 0 {
-			return c, true
+			return c, c*compareAsked(a, b) >= 0
 		}
 		if a.locked.Version != b.locked.Version {
 			return 0, false
@@ -142,6 +142,18 @@ func compareUpdates(a, b *update) (int, bool) {
 		return 0, false
 	}
 	return a.format.Compare(a.node, b.node)
+}
+
+// compareAsked orders what two updates write into their manifests; zero: the
+// same, or they have no order. A lockfile can be ahead of the one that asks for more.
+func compareAsked(a, b *update) int {
+	if a.node == nil || b.node == nil || a.format != b.format || a.format.Lock || a.format.Compare == nil {
+		return 0
+	}
+	if c, ok := a.format.Compare(a.node, b.node); ok {
+		return c
+	}
+	return 0
 }
 
 func containsAll(list, part []string) bool {
