@@ -194,7 +194,12 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 			if err := scratch.Install(ctx, tip); err != nil {
 				return nil, err
 			}
-			if err := clone.UpdateRef(ctx, "refs/heads/"+o.Into, tip, old); err != nil {
+			err := clone.UpdateRef(ctx, "refs/heads/"+o.Into, tip, old)
+			var moved *git.RefMovedError
+			if errors.As(err, &moved) && moved.Have == tip { // by another run, to the same
+				err = nil
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
