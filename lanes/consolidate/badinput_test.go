@@ -92,6 +92,31 @@ func TestRefusedIntoItsOwnBase(t *testing.T) {
 	}
 }
 
+func TestRefusedIntoItsOwnBaseOfARemote(t *testing.T) {
+	s := oneBump(t)
+	clone := filepath.Join(t.TempDir(), "clone")
+	s.Git("clone", "-q", "--no-local", s.Dir, clone)
+	s.Git("-C", clone, "checkout", "-q", "--detach")
+	_, err := consolidate.Run(t.Context(), clone, consolidate.Options{Base: "origin/main", Into: "main"})
+	if !errors.Is(err, consolidate.ErrRefused) || !strings.Contains(err.Error(), "its own base") {
+		t.Error(err)
+	}
+}
+
+// A file that cannot be read at all ends the run: nobody is left out for it.
+func TestRefusedWithoutABlob(t *testing.T) {
+	s := newStory(t, one("1.0.0"))
+	s.bot("npm_and_yarn/a-1.1.0", "Bump a from 1.0.0 to 1.1.0", gittest.Files{"package.json": one("1.1.0")["package.json"]})
+	id := s.Git("rev-parse", "main:package-lock.json")
+	if err := os.Remove(filepath.Join(s.GitDir, "objects", id[:2], id[2:])); err != nil {
+		t.Fatal(err)
+	}
+	_, err := consolidate.Run(t.Context(), s.Dir, consolidate.Options{})
+	if !errors.Is(err, git.ErrMissing) || !strings.Contains(err.Error(), "git fsck") {
+		t.Error(err)
+	}
+}
+
 // renovate#5391: a branch `bailiff` blocks `bailiff/dependencies`.
 func TestRenovate5391IntoBlocked(t *testing.T) {
 	s := oneBump(t)

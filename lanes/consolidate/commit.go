@@ -88,7 +88,10 @@ func (p *plan) importCommits(base git.ID) ([]git.ID, error) {
 	when := parent.Committer.When
 	marks := make([]git.Mark, len(p.joined))
 	for i, g := range p.joined {
-		spec := git.CommitSpec{Author: g.heads[0].tip.Author, Committer: committer, Message: message(g.heads), Encoding: g.heads[0].tip.Encoding, Changes: changes[i]}
+		spec := git.CommitSpec{Author: g.heads[0].tip.Author, Committer: committer, Message: message(g.heads), Changes: changes[i]}
+		if len(g.heads) == 1 {
+			spec.Encoding = g.heads[0].tip.Encoding // the message is its own, byte for byte
+		}
 		if i == 0 {
 			spec.Parent = base
 		} else {
@@ -152,7 +155,7 @@ func message(heads []*head) string {
 	}
 	for _, h := range heads {
 		_, body, _ := strings.Cut(h.tip.Message, "\n")
-		if body = strings.TrimSpace(body); body != "" {
+		if body = strings.ToValidUTF8(strings.TrimSpace(body), "\uFFFD"); body != "" {
 			fmt.Fprintf(&b, "\n%s\n", body)
 		}
 	}

@@ -223,10 +223,14 @@ func findBase(ctx context.Context, clone *git.Clone, refs []git.Ref, want string
 		byName[r.Name] = r
 	}
 	if want != "" {
-		for _, full := range []string{"refs/heads/" + want, "refs/remotes/origin/" + want, "refs/remotes/" + want} {
+		for _, full := range []string{"refs/heads/" + want, "refs/remotes/origin/" + want} {
 			if r, ok := byName[full]; ok {
 				return baseRef{want, r.Commit}, nil
 			}
+		}
+		if r, ok := byName["refs/remotes/"+want]; ok {
+			_, branch, _ := strings.Cut(want, "/") // behind the remote's name
+			return baseRef{branch, r.Commit}, nil
 		}
 		return baseRef{}, &refuseRun{fmt.Sprintf("there is no branch %s; name an existing one with --base", quoted(want))}
 	}
@@ -333,10 +337,16 @@ func (e *engine) agree() {
 	}
 }
 
-// byAge orders heads: by number, then by date, then by name.
+// byAge orders heads: by number, those without one last; then by date, then by
+// name.
 func byAge(a, b *head) int {
-	if a.number != nil && b.number != nil {
+	switch {
+	case a.number != nil && b.number != nil && *a.number != *b.number:
 		return cmp.Compare(*a.number, *b.number)
+	case a.number != nil && b.number == nil:
+		return -1
+	case a.number == nil && b.number != nil:
+		return 1
 	}
 	if c := cmp.Compare(a.tip.Author.When.Unix, b.tip.Author.When.Unix); c != 0 {
 		return c

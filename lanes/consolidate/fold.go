@@ -143,11 +143,11 @@ func (p *plan) fold(order []*head) error {
 		if done[h] {
 			continue
 		}
-		if err := p.ctx.Err(); err != nil {
-			return err
-		}
 		p.progress(len(p.heads)+i, 2*len(p.heads), h.branch)
 		g, err := p.join(h, order[i+1:], done)
+		if p.Err() != nil {
+			return p.Err() // whatever join has found rests on a file that was not read
+		}
 		var r *refusal
 		if errors.As(err, &r) {
 			p.refused[h] = r

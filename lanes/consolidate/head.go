@@ -98,7 +98,7 @@ func (e *engine) delta(c git.Change) (*delta, error) {
 		}
 		var err error
 		if fork, _, err = e.Blob(c.Path, c.Old, like); err != nil {
-			return d, e.ctx.Err() // broken before: merged as text
+			return d, e.Err() // broken before: merged as text
 		}
 	}
 	doc, style, err := e.Parse(c.Path, c.New, fork)

@@ -2,6 +2,7 @@ package consolidate_test
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,43 @@ func TestSupersededByWhoIsInTheResult(t *testing.T) {
 		if by := reasonOf(t, r, name).SupersededBy; by != "dependabot/a-1.3.0" {
 			t.Errorf("%s is superseded by %s", name, by)
 		}
+	}
+}
+
+// Of two lockfiles, the higher bump moves only one: the other one's bump stays.
+func TestLowerBumpOfOneMoreLockfile(t *testing.T) {
+	base := map[string]pkg{"r": {version: "1.0.0", needs: map[string]string{"a": "^1.0.0"}}}
+	lock := func(a string) string {
+		l := maps.Clone(base)
+		l["a"] = pkg{version: a}
+		return npmLock(map[string]string{"r": "^1.0.0"}, l)
+	}
+	files := func(a, wrapped string) gittest.Files {
+		return gittest.Files{"package.json": npmManifest(map[string]string{"r": "^1.0.0"}), "package-lock.json": lock(a), "npm-shrinkwrap.json": lock(wrapped)}
+	}
+	s := newStory(t, files("1.0.0", "1.0.0"))
+	s.bot("a-1.1.0", "Bump a from 1.0.0 to 1.1.0", files("1.1.0", "1.1.0"))
+	s.bot("a-1.2.0", "Bump a from 1.0.0 to 1.2.0", files("1.0.0", "1.2.0"))
+	wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"a-1.1.0": "merged", "a-1.2.0": "merged"})
+	for path, want := range files("1.1.0", "1.2.0") {
+		if got := s.result(path); got != want {
+			t.Errorf("%s:\n%s", path, got)
+		}
+	}
+}
+
+// Pull requests with a number come first, in its order, whatever their dates.
+func TestOrderOfThePullRequests(t *testing.T) {
+	s := newStory(t, gittest.Files{"x": "1"})
+	s.Branch("refs/pull/2/head", s.bot("c", "Second", gittest.Files{"a": "1"}))
+	s.bot("a", "Third, without a number", gittest.Files{"b": "1"})
+	s.Branch("refs/pull/1/head", s.bot("b", "First", gittest.Files{"c": "1"}))
+	var got []string
+	for _, p := range s.run(consolidate.Options{}).PullRequests {
+		got = append(got, strings.TrimPrefix(p.Branch, "dependabot/"))
+	}
+	if want := []string{"b", "c", "a"}; !slices.Equal(got, want) {
+		t.Errorf("order %q", got)
 	}
 }
 

@@ -73,11 +73,14 @@ func (h *head) findUpdates() {
 			k := [3]string{f.Ecosystem, dir, n.Name}
 			u := locks[k]
 			if u == nil {
-				u = &update{Update: Update{Ecosystem: f.Ecosystem, Directory: dir, Name: n.Name}, format: f, lock: f, files: []string{d.Path}}
+				u = &update{Update: Update{Ecosystem: f.Ecosystem, Directory: dir, Name: n.Name}, format: f, lock: f}
 				locks[k] = u
 				lockOrder = append(lockOrder, u)
 			}
-			u.raise(f, c)
+			if !slices.Contains(u.files, d.Path) {
+				u.files = append(u.files, d.Path)
+			}
+			u.raise(f, d.Path, c)
 			if d.patch != nil && u.forks == nil {
 				u.forks = d.patch.Fork
 			}
@@ -129,7 +132,7 @@ func (u *update) since() {
 }
 
 // raise notes one changed entry of a lockfile: of several copies the highest counts.
-func (u *update) raise(f *lockfile.Format, c lockfile.Change) {
+func (u *update) raise(f *lockfile.Format, path string, c lockfile.Change) {
 	higher := func(a, b *lockfile.Node) bool {
 		if b == nil || f.Compare == nil {
 			return true
@@ -139,7 +142,7 @@ func (u *update) raise(f *lockfile.Format, c lockfile.Change) {
 	}
 	if c.After != nil && c.After.Version != "" && higher(c.After, u.locked) {
 		u.locked, u.node, u.To = c.After, c.After, c.After.Version
-		u.brings = []bringing{{u.files[0], nil, c.After}}
+		u.brings = []bringing{{path, nil, c.After}}
 	}
 	if c.Before != nil && c.Before.Version != "" && (u.From == "" || higher(c.Before, &lockfile.Node{Version: u.From})) {
 		u.From = c.Before.Version

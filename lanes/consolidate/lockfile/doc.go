@@ -45,7 +45,7 @@ type Format struct {
 	Encode func(d *Doc) ([]byte, error)
 
 	// Compare orders the versions of two nodes. The second result is false
-	// when they cannot be ordered.
+	// when they cannot be ordered. Nil: the nodes have neither versions nor edges.
 	Compare func(a, b *Node) (int, bool)
 	// Decide merges two nodes that both sides changed where the version is only
 	// one of several fields: a mark that one side drops must not get lost with

@@ -21,6 +21,19 @@ type Reader struct {
 	objects Objects
 	formats []*lockfile.Format
 	docs    map[docKey]parsed
+	failed  error // see Err
+}
+
+// Err is the first error that kept a blob from being read. What was found out
+// since then is of no worth: a file that cannot be read counts as broken.
+func (r *Reader) Err() error { return r.failed }
+
+func (r *Reader) read(id git.ID) ([]byte, error) {
+	raw, err := r.objects.Blob(r.ctx, id)
+	if err != nil && r.failed == nil {
+		r.failed = err
+	}
+	return raw, err
 }
 
 // NewReader returns a reader for one run, which ends with its context.
@@ -44,9 +57,8 @@ type parsed struct {
 func (r *Reader) Blob(path string, id git.ID, like *lockfile.Doc) (*lockfile.Doc, EOL, error) {
 	p, ok := r.docs[docKey{path, id}]
 	if !ok {
-		if p = r.parse(path, id, like); r.ctx.Err() == nil {
-			r.docs[docKey{path, id}] = p
-		}
+		p = r.parse(path, id, like)
+		r.docs[docKey{path, id}] = p
 	}
 	return p.doc, p.eol, p.err
 }
@@ -61,7 +73,7 @@ func (r *Reader) parse(path string, id git.ID, like *lockfile.Doc) parsed {
 	if format.Of(r.formats, path, nil) == nil {
 		return parsed{}
 	}
-	raw, err := r.objects.Blob(r.ctx, id)
+	raw, err := r.read(id)
 	if err != nil {
 		return parsed{err: err}
 	}

@@ -127,7 +127,7 @@ func (t *Tree) Content(path string) ([]byte, error) {
 	case f == nil || !f.Mode.IsRegular():
 		return nil, nil
 	case f.ID != "":
-		return t.objects.Blob(t.ctx, f.ID)
+		return t.read(f.ID)
 	case f.Raw != nil:
 		return f.Raw, nil
 	}
