@@ -83,7 +83,9 @@ func run(p *program, args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintln(p.stderr, "bailiff:", err)
+	for line := range strings.Lines("bailiff: " + err.Error()) {
+		fmt.Fprintln(p.stderr, printable(strings.TrimRight(line, "\r\n")))
+	}
 	return 1
 }
 

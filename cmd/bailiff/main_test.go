@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -44,4 +47,16 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// What a repository names reaches a terminal only as text, in refusals too.
+func TestErrorsArePrintable(t *testing.T) {
+	var said bytes.Buffer
+	p := &program{ctx: t.Context(), stdout: io.Discard, stderr: &said}
+	if code := run(p, []string{"consolidate", t.TempDir() + "/\x1b]0;title\a\u202e"}); code != 1 {
+		t.Errorf("exit %d", code)
+	}
+	if strings.ContainsAny(said.String(), "\x1b\a\u202e") || !strings.HasPrefix(said.String(), "bailiff: ") {
+		t.Errorf("said %q", said.String())
+	}
 }
