@@ -65,6 +65,8 @@ fuzz: setup ## run every fuzz target for FUZZTIME (15s)
 
 .PHONY: corpus
 corpus: build ## measure on the corpus, beside plain git merge; ARGS="--case 'sharkdp*'"
+	@[ -d "$${BAILIFF_CORPUS:-../shared/corpus/dependabot}" ] || \
+		{ echo "no corpus here: set BAILIFF_CORPUS to the folder with the *.case.json files" >&2; exit 1; }
 	@scripts/setup opinion
 	go run ./internal/corpus/cmd $(ARGS)
 
