@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -85,6 +86,11 @@ const maxBody = 128 << 20
 
 // ServeHTTP finds out what is asked for: API, git or a page.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	// A page of elsewhere whose name resolves to this machine is no guest here.
+	if host, _, err := net.SplitHostPort(req.Host); err != nil || loopback(net.JoinHostPort(host, "0")) != nil {
+		http.Error(w, "the simulated GitHub answers to loopback addresses only", http.StatusMisdirectedRequest)
+		return
+	}
 	escaped := req.URL.EscapedPath()
 	api := escaped
 	for _, prefix := range []string{"/api/v3", "/api"} {

@@ -80,6 +80,10 @@ var load = sync.OnceValues(func() (routers.Router, error) {
 		repo := *head.Properties["repo"].Value
 		head.Properties["repo"] = &openapi3.SchemaRef{Value: &openapi3.Schema{Nullable: true, AnyOf: openapi3.SchemaRefs{{Value: &repo}}}}
 	}
+	// It wants an installation's account to be a user and an enterprise at once, but
+	// only where installations are listed.
+	installations := doc.Paths.Value("/app/installations").Get.Responses.Status(http.StatusOK).Value.Content["application/json"].Schema
+	installations.Value.Items = doc.Components.Schemas["installation"]
 	return gorillamux.NewRouter(doc)
 })
 
@@ -188,7 +192,11 @@ func (tr *transport) validate(ctx context.Context, req *http.Request, body []byt
 	}
 	if len(answer) > 0 && len(route.Operation.Responses.Map()) > 0 {
 		out.SetBodyBytes(answer)
-		if err := openapi3filter.ValidateResponse(ctx, out); err != nil {
+		err := openapi3filter.ValidateResponse(ctx, out)
+		if resp.StatusCode >= 400 && errors.Is(err, openapi3.ErrOneOfConflict) {
+			return nil // the description's kinds of error overlap
+		}
+		if err != nil {
 			return fmt.Errorf("response: %w", err)
 		}
 	}
