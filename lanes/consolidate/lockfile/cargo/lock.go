@@ -261,8 +261,10 @@ func kind(source string) int {
 	return 3
 }
 
-// combine merges two entries of one version: their edges as sets. What both moved
-// away from, to crates of different slots, leads to the higher one.
+// combine merges two entries of one version: their edges as sets. Where both lead
+// to another crate of one name, it is one need, and the higher crate meets it: a
+// published version needs what it needs, and of a folder's package this holds when
+// both have moved away from one crate.
 func combine(r *version.Rules, before, ours, theirs *lockfile.Node) (*lockfile.Node, bool) {
 	o, okO := ours.Data.(*crate)
 	t, okT := theirs.Data.(*crate)
@@ -285,18 +287,22 @@ func combine(r *version.Rules, before, ours, theirs *lockfile.Node) (*lockfile.N
 			c.deps = append(c.deps, k)
 		}
 	}
-	for _, k := range b.deps {
-		if mine, other := moved(k, b, o, t), moved(k, b, t, o); mine != "" && other != "" {
-			order, ok := compareSlots(r, mine, other)
-			if !ok {
-				continue
-			}
-			lower := other
-			if order < 0 {
-				lower = mine
-			}
-			c.deps = slices.DeleteFunc(c.deps, func(k string) bool { return k == lower })
+	for _, k := range c.deps {
+		name, _, _ := strings.Cut(k, " ")
+		mine, other := news(name, b, o, t), news(name, b, t, o)
+		if len(mine) != 1 || len(other) != 1 || o.source == "" && !left(name, b, o, t) {
+			continue
 		}
+		// One need, met in two ways.
+		order, ok := compareSlots(r, mine[0], other[0])
+		if !ok {
+			return nil, false
+		}
+		lower := other[0]
+		if order < 0 {
+			lower = mine[0]
+		}
+		c.deps = slices.DeleteFunc(slices.Clone(c.deps), func(k string) bool { return k == lower })
 	}
 	switch {
 	case o.checksum == t.checksum || t.checksum == b.checksum:
@@ -308,25 +314,21 @@ func combine(r *version.Rules, before, ours, theirs *lockfile.Node) (*lockfile.N
 	return c.node(ours.Key), true
 }
 
-// moved is the one crate to which c moved from the crate with key from, if the
-// other side has left that one, too; empty: there is none, or several.
-func moved(from string, before, c, other *crate) string {
-	if slices.Contains(c.deps, from) || slices.Contains(other.deps, from) {
-		return ""
-	}
-	name, _, _ := strings.Cut(from, " ")
-	to := ""
-	for _, k := range c.deps {
+// news are the crates of a name that c leads to and that neither its fork nor the
+// other side does.
+func news(name string, before, c, other *crate) []string {
+	return slices.DeleteFunc(slices.Clone(c.deps), func(k string) bool {
 		n, _, _ := strings.Cut(k, " ")
-		if n != name || slices.Contains(before.deps, k) || slices.Contains(other.deps, k) {
-			continue
-		}
-		if to != "" {
-			return ""
-		}
-		to = k
-	}
-	return to
+		return n != name || slices.Contains(before.deps, k) || slices.Contains(other.deps, k)
+	})
+}
+
+// left reports whether both sides have moved away from a crate of a name.
+func left(name string, before, a, b *crate) bool {
+	return slices.ContainsFunc(before.deps, func(k string) bool {
+		n, _, _ := strings.Cut(k, " ")
+		return n == name && !slices.Contains(a.deps, k) && !slices.Contains(b.deps, k)
+	})
 }
 
 // compareSlots orders two keys of one crate.

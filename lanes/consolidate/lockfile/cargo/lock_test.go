@@ -233,6 +233,16 @@ func TestLockMerge(t *testing.T) {
 			heads: []string{lock("a 0.1.0 . m n", "m 2.0.0 r o", "n 1.0.0 r", "o 1.0.0 r"), lock("a 0.1.0 . m n", "m 0.10.0 r o", "n 1.1.0 r", "o 1.0.0 r")},
 			want:  lock("a 0.1.0 . m n", "m 2.0.0 r o", "n 1.1.0 r", "o 1.0.0 r"),
 		},
+		"one need of a new version met in two ways": {
+			fork:  lock("a 0.1.0 . m n", "m 1.0.0 r", "n 1.0.0 r"),
+			heads: []string{lock("a 0.1.0 . m n", "m 1.1.0 r o", "n 1.0.0 r", "o 1.3.0 r"), lock("a 0.1.0 . m n", "m 1.1.0 r o", "n 1.1.0 r", "o 2.0.0 r")},
+			want:  lock("a 0.1.0 . m n", "m 1.1.0 r o", "n 1.1.0 r", "o 2.0.0 r"),
+		},
+		"two needs of one crate under two names": {
+			fork:  lock("a 0.1.0 . m n", "m 1.0.0 r", "n 1.0.0 r"),
+			heads: []string{lock("a 0.1.0 . m n o", "m 1.0.0 r", "n 1.0.0 r", "o 1.3.0 r"), lock("a 0.1.0 . m n o", "m 1.0.0 r", "n 1.0.0 r", "o 2.0.0 r")},
+			want:  lock("a 0.1.0 . m n o_1.3.0 o_2.0.0", "m 1.0.0 r", "n 1.0.0 r", "o 1.3.0 r", "o 2.0.0 r"),
+		},
 		"one repository at two commits": {
 			fork:  lock("a 0.1.0 . g", "g 0.1.0 "+gitA),
 			heads: []string{lock("a 0.1.0 . g", "g 0.1.0 "+gitA2), lock("a 0.1.0 . g m", "g 0.1.0 "+gitA, "m 1.0.0 r")},
