@@ -43,7 +43,7 @@ lint: setup ## vet, staticcheck and golangci-lint, at their pinned versions
 	@scripts/setup lint
 	go vet $(PKG)
 	"$$(go env GOPATH)/bin/staticcheck" $(PKG)
-	"$$(go env GOPATH)/bin/golangci-lint" run $(PKG)
+	"$$(go env GOPATH)/bin/golangci-lint" run --allow-parallel-runners $(PKG)
 
 .PHONY: bench
 bench: setup ## run the benchmarks

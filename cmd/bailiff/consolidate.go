@@ -100,7 +100,7 @@ func (c *consolidateCommand) print(w io.Writer, r *consolidate.Result) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", branch, cut(printable(u.Name), 40), cut(printable(u.From), 20), cut(printable(u.To), 20), outcome)
 		}
 	}
-	t.Flush() //nolint:errcheck // to a terminal
+	t.Flush()
 	for _, pr := range r.PullRequests {
 		if pr.Outcome == consolidate.LeftOut {
 			fmt.Fprintf(w, "\nLeft out %s (%s):\n  %s\n", printable(pr.Branch), pr.ReasonCode, printable(pr.Reason))

@@ -52,7 +52,7 @@ func (p *plan) importCommits(base git.ID) ([]git.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer im.Close() //nolint:errcheck // closed below, where its error counts
+	defer im.Close()
 	changes := make([][]git.FileChange, len(p.joined))
 	for _, path := range p.changedPaths() {
 		// The versions of one file in a row, so that git stores them as differences.

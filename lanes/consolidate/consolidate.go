@@ -160,7 +160,7 @@ func Run(ctx context.Context, dir string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer scratch.Close() //nolint:errcheck // a temporary folder
+	defer scratch.Close()
 	old, err := checkInto(ctx, clone, scratch, refs, base.id, o.Into)
 	if err != nil {
 		return nil, err

@@ -181,7 +181,7 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 		if r := h.nothingLeft(p.base); r != nil {
 			return nil, r
 		}
-		if h.nothingLeft(p.tree) != nil {
+		if h.pointless(p.tree) {
 			p.covered[h] = place{p.dropper(h), NotNeeded}
 			return nil, nil
 		}

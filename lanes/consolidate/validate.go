@@ -184,6 +184,9 @@ func (h *head) nothingLeft(t *tree.Tree) *refusal {
 	return nil
 }
 
+// pointless reports whether nothing is left in a tree of what a head moves.
+func (h *head) pointless(t *tree.Tree) bool { return h.nothingLeft(t) != nil }
+
 func (u *update) dropped(t *tree.Tree, path string) bool {
 	d := t.Doc(path)
 	return d != nil && !named(d, u.Name)

@@ -43,14 +43,15 @@ func (l *lock) follow(m *lockfile.Merge) {
 		s, b, h := now.by[key], before.by[key], head.by[key]
 		old := m.Node(key)
 		var want *lockfile.Node
+		asBefore, asHead := s == b, s == h
 		switch {
-		case s == b && s == h: // whatever the merge made of it, or nothing
+		case asBefore && asHead: // whatever the merge made of it, or nothing
 			continue
-		case s == h && m.Head().Node(key) != nil:
+		case asHead && m.Head().Node(key) != nil:
 			want = m.Head().Node(key)
-		case s == b && m.Before.Node(key) != nil:
+		case asBefore && m.Before.Node(key) != nil:
 			want = m.Before.Node(key)
-		case s == b || s == h: // a side without one
+		case asBefore || asHead: // a side without one
 			continue
 		default:
 			want = w.write(key, s)

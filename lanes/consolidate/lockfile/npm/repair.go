@@ -333,11 +333,9 @@ func (w *mender) place(c candidate, at string) {
 		}
 	}
 	put := func(n *lockfile.Node, key string) {
-		behind := ""
+		behind := before(w.Doc, key)
 		if key == n.Key {
 			behind = w.Behind(c.from, key)
-		} else {
-			behind = before(w.Doc, key)
 		}
 		x := rekey(w.Doc, n, key)
 		w.Set(x, behind)

@@ -304,8 +304,7 @@ func indented(b []byte) []byte {
 
 // complete writes the flags, and the legacy tree.
 func (w *world) complete(text []byte, version int, files map[string][]byte) []byte {
-	l := &lock{Ranges: w.rules.Ranges, version: max(version, 2)}
-	f := lockFormat(w.rules.Ranges, l.version)
+	f := lockFormat(w.rules.Ranges, max(version, 2))
 	d, err := f.Parse(text, nil)
 	if err != nil {
 		w.Fatal(err)
