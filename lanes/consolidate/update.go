@@ -17,7 +17,7 @@ type update struct {
 	locked *lockfile.Node // highest locked version after
 	files  []string
 	brings []bringing
-	forks  *lockfile.Doc // the lockfile that it started from
+	fork   *lockfile.Doc // the lockfile that it started from
 }
 
 // bringing is what an update wants in a file, and what was there.
@@ -81,14 +81,12 @@ func (h *head) findUpdates() {
 				u.files = append(u.files, d.Path)
 			}
 			u.raise(f, d.Path, c)
-			if d.patch != nil && u.forks == nil {
-				u.forks = d.patch.Fork
+			if d.patch != nil && u.fork == nil {
+				u.fork = d.patch.Fork
 			}
 		}
 	}
-	for _, u := range lockOrder {
-		u.since()
-	}
+	since(lockOrder)
 	h.updates = order
 	for _, u := range order {
 		for dir := u.Directory; ; dir = path.Dir(dir) {
@@ -116,19 +114,26 @@ func (h *head) findUpdates() {
 	}
 }
 
-// since looks in the fork for what a dependency comes from, where no entry of
+// since looks in the forks for what dependencies come from, where no entry of
 // the same key says so: the highest version there.
-func (u *update) since() {
-	if u.From != "" || u.forks == nil || u.lock.Compare == nil {
-		return
-	}
-	var best *lockfile.Node
-	u.forks.Nodes(func(n *lockfile.Node) {
-		if n.Name == u.Name && n.Version != "" && (best == nil || lower(u.lock, best, n)) {
-			best = n
+func since(list []*update) {
+	highest := map[*lockfile.Doc]map[string]*lockfile.Node{}
+	for _, u := range list {
+		if u.From != "" || u.fork == nil || u.lock.Compare == nil {
+			continue
 		}
-	})
-	u.From = versionOf(best)
+		of := highest[u.fork]
+		if of == nil {
+			of = map[string]*lockfile.Node{}
+			highest[u.fork] = of
+			u.fork.Nodes(func(n *lockfile.Node) {
+				if best := of[n.Name]; n.Version != "" && (best == nil || lower(u.fork.Format, best, n)) {
+					of[n.Name] = n
+				}
+			})
+		}
+		u.From = versionOf(of[u.Name])
+	}
 }
 
 // raise notes one changed entry of a lockfile: of several copies the highest counts.
