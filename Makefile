@@ -31,12 +31,12 @@ demo: build ## consolidate a dozen dependency branches of a repository made on t
 
 .PHONY: test
 test: setup ## run the tests
-	go test $(PKG)
+	go test -timeout 20m $(PKG)
 
 .PHONY: race
 race: setup ## run the tests under the race detector
 	@scripts/setup cc
-	go test -race -short $(PKG)
+	go test -race -short -timeout 20m $(PKG)
 
 .PHONY: lint
 lint: setup ## vet, staticcheck and golangci-lint, at their pinned versions
