@@ -1,35 +1,18 @@
 package corpus_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/internal/corpus"
+	"github.com/bailiff-bot/bailiff/internal/corpus/corpustest"
 )
-
-// load gives the corpus, or skips the test on a machine without one.
-func load(t *testing.T) []corpus.Case {
-	t.Helper()
-	dir, err := corpus.Find()
-	if errors.Is(err, corpus.ErrAbsent) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases, err := corpus.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cases
-}
 
 func find(t *testing.T, id string) corpus.Case {
 	t.Helper()
-	cases := load(t)
+	cases := corpustest.Cases(t)
 	i := slices.IndexFunc(cases, func(c corpus.Case) bool { return c.ID == id })
 	if i < 0 {
 		t.Fatalf("no case %s", id)
@@ -38,7 +21,7 @@ func find(t *testing.T, id string) corpus.Case {
 }
 
 func TestCorpusIsWhole(t *testing.T) {
-	cases := load(t)
+	cases := corpustest.Cases(t)
 	var prs, known int
 	for _, c := range cases {
 		prs += len(c.PullRequests)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/internal/corpus"
+	"github.com/bailiff-bot/bailiff/internal/corpus/corpustest"
 	"github.com/bailiff-bot/bailiff/internal/corpus/opinion"
 )
 
@@ -24,17 +25,7 @@ func judge(t *testing.T) (*opinion.Judge, []corpus.Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := corpus.Find()
-	if errors.Is(err, corpus.ErrAbsent) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases, err := corpus.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := corpustest.Cases(t)
 	return j, cases
 }
 

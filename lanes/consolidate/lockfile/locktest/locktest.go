@@ -5,7 +5,6 @@ package locktest
 
 import (
 	"bytes"
-	"errors"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/internal/corpus"
+	"github.com/bailiff-bot/bailiff/internal/corpus/corpustest"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
@@ -32,17 +32,7 @@ type Repo struct {
 // of these formats. Without the corpus the test is skipped.
 func Each(t *testing.T, formats func() []*lockfile.Format, f func(t *testing.T, r *Repo)) {
 	t.Helper()
-	dir, err := corpus.Find()
-	if errors.Is(err, corpus.ErrAbsent) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases, err := corpus.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := corpustest.Cases(t)
 	all := formats()
 	for _, c := range cases {
 		if !slices.ContainsFunc(c.PullRequests, func(p corpus.PullRequest) bool {

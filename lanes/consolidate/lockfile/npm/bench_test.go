@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/internal/corpus"
+	"github.com/bailiff-bot/bailiff/internal/corpus/corpustest"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
@@ -20,14 +21,7 @@ const (
 
 func openBig(b *testing.B) (base *tree, forks, heads []*tree) {
 	b.Helper()
-	dir, err := corpus.Find()
-	if err != nil {
-		b.Skip(err)
-	}
-	cases, err := corpus.Load(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	cases := corpustest.Cases(b)
 	i := slices.IndexFunc(cases, func(c corpus.Case) bool { return c.ID == bigCase })
 	r := repo{t: b, dir: filepath.Join(b.TempDir(), "clone"), blobs: map[string][]byte{}}
 	if err := cases[i].Clone(b.Context(), r.dir); err != nil {

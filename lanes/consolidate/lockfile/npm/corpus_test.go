@@ -1,7 +1,6 @@
 package npm
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/internal/corpus"
+	"github.com/bailiff-bot/bailiff/internal/corpus/corpustest"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
@@ -32,17 +32,7 @@ func clones(t *testing.T, f func(t *testing.T, c corpus.Case, r repo)) {
 	if testing.Short() {
 		t.Skip("the corpus takes its time")
 	}
-	dir, err := corpus.Find()
-	if errors.Is(err, corpus.ErrAbsent) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases, err := corpus.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := corpustest.Cases(t)
 	for _, c := range cases {
 		if !slices.ContainsFunc(c.PullRequests, func(p corpus.PullRequest) bool { return slices.ContainsFunc(p.Files, isNpm) }) {
 			continue

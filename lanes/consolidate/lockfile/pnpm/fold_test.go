@@ -1,7 +1,6 @@
 package pnpm
 
 import (
-	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/internal/corpus"
+	"github.com/bailiff-bot/bailiff/internal/corpus/corpustest"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
 )
@@ -124,17 +124,7 @@ func lockLast(d *lockfile.Doc) int {
 // there is no corpus.
 func cases(t *testing.T) []corpus.Case {
 	t.Helper()
-	dir, err := corpus.Find()
-	if errors.Is(err, corpus.ErrAbsent) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := corpus.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := corpustest.Cases(t)
 	return slices.DeleteFunc(all, func(c corpus.Case) bool { return !slices.Contains(c.Ecosystems, "pnpm") })
 }
 

@@ -2,7 +2,6 @@ package yarn_test
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"os/exec"
 	"path"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/internal/corpus"
+	"github.com/bailiff-bot/bailiff/internal/corpus/corpustest"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 )
 
@@ -24,14 +24,7 @@ type moment struct {
 // moments are the cases of the corpus that have a yarn.lock.
 func moments(t *testing.T) []moment {
 	t.Helper()
-	dir, err := corpus.Find()
-	if errors.Is(err, corpus.ErrAbsent) {
-		t.Skip(err)
-	}
-	cases, err := corpus.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := corpustest.Cases(t)
 	var out []moment
 	for _, c := range cases {
 		if !strings.Contains(strings.Join(c.Ecosystems, " "), "yarn") {
