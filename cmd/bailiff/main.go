@@ -31,6 +31,7 @@ type commands struct {
 
 	Consolidate consolidateCommand `cmd:"" help:"Turn the dependency branches of a clone into one that works."`
 	Demo        demoCommand        `cmd:"" help:"Make a repository with a dozen dependency branches, and consolidate them."`
+	Simulate    simulateCommand    `cmd:"" help:"Serve a simulated GitHub on this machine, with a repository and an App."`
 	Queue       queueCommand       `cmd:"" help:"Look into the queue, and retry, cancel or pause tasks."`
 }
 
