@@ -65,7 +65,7 @@ func run(p *program, args []string) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
-		fmt.Fprintln(p.stderr, "bailiff:", err)
+		p.complain(err)
 		return 1
 	}
 	k, err := parser.Parse(args)
@@ -73,7 +73,7 @@ func run(p *program, args []string) int {
 	case done >= 0:
 		return done
 	case err != nil:
-		fmt.Fprintf(p.stderr, "bailiff: %v\nTry: %s --help\n", err, asked(err))
+		p.complain(fmt.Errorf("%w\nTry: %s --help", err, asked(err)))
 		return 1
 	}
 	err = k.Run(p)
@@ -84,9 +84,7 @@ func run(p *program, args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	for line := range strings.Lines("bailiff: " + err.Error()) {
-		fmt.Fprintln(p.stderr, printable(strings.TrimRight(line, "\r\n")))
-	}
+	p.complain(err)
 	return 1
 }
 
@@ -109,4 +107,11 @@ func asked(err error) string {
 		}
 	}
 	return "bailiff"
+}
+
+// complain says what went wrong. A message may quote anything.
+func (p *program) complain(err error) {
+	for line := range strings.Lines("bailiff: " + err.Error()) {
+		fmt.Fprintln(p.stderr, printable(strings.TrimRight(line, "\r\n")))
+	}
 }
