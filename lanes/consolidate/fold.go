@@ -274,13 +274,32 @@ func (p *plan) couple(g *group, bad []lockfile.Problem, later []*head, done map[
 		}
 		switch {
 		case next == nil:
-			return nil, nil
+			return p.settled(g, bad)
 		case len(left) == 0:
 			return next, nil
 		}
 		g, bad = next, left
 	}
 	return nil, nil
+}
+
+// settled is a coupled group that nobody can mend further, if what is left is
+// what its members have by themselves and their ecosystem lets pass.
+func (p *plan) settled(g *group, bad []lockfile.Problem) (*group, error) {
+	if len(g.heads) == 1 {
+		return nil, nil
+	}
+	for _, h := range g.heads {
+		mine, err := p.ownProblems(h)
+		if err != nil {
+			return nil, err
+		}
+		bad = g.tolerate(h, mine, bad)
+	}
+	if len(bad) > 0 {
+		return nil, nil
+	}
+	return g, nil
 }
 
 // problemsOf are what a group of heads brings into the tree, but for what has
