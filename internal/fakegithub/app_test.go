@@ -20,7 +20,7 @@ import (
 )
 
 // jwt signs claims by hand, so that they can be wrong.
-func jwt(t *testing.T, alg string, claims map[string]any) string {
+func jwt(t testing.TB, alg string, claims map[string]any) string {
 	t.Helper()
 	part := func(v any) string {
 		data, err := json.Marshal(v)
@@ -172,6 +172,16 @@ func TestAppSeesItsInstallations(t *testing.T) {
 	must(t, err)
 	if len(list) != 1 || list[0].GetID() != s.installation || found.GetID() != s.installation || owner.GetID() != s.installation {
 		t.Errorf("%v, %v, %v", list, found, owner)
+	}
+	if member, _, err := s.github.Organizations.IsMember(ctx(t), "acme", "ann"); member {
+		t.Errorf("members without the permission: %v", err)
+	}
+	must(t, s.SetPermissions(s.installation, map[string]string{"members": "read"}))
+	token := "token " + s.token(nil)
+	for login, want := range map[string]int{"ann": 204, "bob": 404} {
+		if code, body, _ := s.ask("GET", "/orgs/acme/members/"+login, token, ""); code != want {
+			t.Errorf("%s: %d %s", login, code, body)
+		}
 	}
 	config, _, err := s.asApp.Apps.UpdateHookConfig(ctx(t), &github.HookConfig{URL: github.String("http://127.0.0.1:9/"), Secret: github.String("s")})
 	must(t, err)

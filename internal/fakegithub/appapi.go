@@ -234,6 +234,27 @@ func (c *call) getUser() reply {
 	return ok(v)
 }
 
+// isMember answers 302, to who is publicly a member, those who may not know more.
+func (c *call) isMember() reply {
+	org := c.accounts[fold(c.args["org"])]
+	if org == nil || org.kind != kindOrganization {
+		return notFound()
+	}
+	t := c.caller.token
+	insider := t.account != nil && org.members[fold(t.account.login)]
+	if t.installation != nil {
+		insider = t.installation.account == org && t.permissions.has("read", "members")
+	}
+	switch {
+	case !insider:
+		at := c.api("/orgs/%s/public_members/%s", org.login, pathEscape(c.args["username"]))
+		return reply{status: http.StatusFound, header: http.Header{"Location": {at}}}
+	case org.members[fold(c.args["username"])]:
+		return empty()
+	}
+	return notFound()
+}
+
 // convertManifest ends the flow in which a person registers an App from a manifest:
 // the code, good once and for an hour, becomes the App with its secrets.
 func (c *call) convertManifest() reply {

@@ -146,7 +146,7 @@ func (s *Server) failFirst(w http.ResponseWriter, req *http.Request, f *Fault) (
 	var r reply
 	switch f.Kind {
 	case BadGateway:
-		http.Error(w, "<html><body><h1>502 Bad Gateway</h1></body></html>", http.StatusBadGateway)
+		badGateway(w)
 		return http.StatusBadGateway, true
 	case Slow:
 		select {
@@ -160,6 +160,9 @@ func (s *Server) failFirst(w http.ResponseWriter, req *http.Request, f *Fault) (
 	case SecondaryLimit:
 		r = refuse(http.StatusForbidden, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.")
 		r.header = http.Header{"X-Ratelimit-Remaining": {"4000"}, "X-Ratelimit-Limit": {"5000"}}
+	case NotThereYet:
+		r = notFound()
+		after = -1
 	case TooManyRequests:
 		r = refuse(http.StatusTooManyRequests, "Too many requests")
 	case PrimaryLimit:
@@ -180,6 +183,26 @@ func (s *Server) failFirst(w http.ResponseWriter, req *http.Request, f *Fault) (
 	}
 	r.write(w, req)
 	return r.status, true
+}
+
+// badGateway answers as GitHub's front does when what is behind it does not.
+func badGateway(w http.ResponseWriter) {
+	http.Error(w, "<html><body><h1>502 Bad Gateway</h1></body></html>", http.StatusBadGateway)
+}
+
+// afterEffect lets a fault act that comes after the effect, and says whether it has
+// answered.
+func (f *Fault) afterEffect(w http.ResponseWriter, settle func(status int)) bool {
+	switch {
+	case f == nil:
+	case f.Kind == AnswerLost:
+		panic(http.ErrAbortHandler)
+	case f.Kind == BadGatewayAfter:
+		settle(http.StatusBadGateway)
+		badGateway(w)
+		return true
+	}
+	return false
 }
 
 func (s *Server) serveAPI(w http.ResponseWriter, req *http.Request, path []string) {
@@ -209,8 +232,8 @@ func (s *Server) serveAPI(w http.ResponseWriter, req *http.Request, path []strin
 	if i := c.caller.installation(); i != nil {
 		installation = i.id
 	}
-	if fault != nil && fault.Kind == AnswerLost {
-		panic(http.ErrAbortHandler)
+	if fault.afterEffect(w, func(status int) { settle(status, installation) }) {
+		return
 	}
 	settle(r.status, installation)
 	r.write(w, req)

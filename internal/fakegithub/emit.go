@@ -37,7 +37,7 @@ func (s *Server) emit(r *repository, event string, sender *account, payload obje
 func (s *Server) listeners(r *repository, event string) []*installation {
 	var list []*installation
 	for _, i := range s.installations {
-		if i.covers(r) && i.suspended.IsZero() && slices.Contains(i.events, event) && i.permissions.has("read", eventScopes[event]...) {
+		if i.app.hookURL != "" && i.covers(r) && i.suspended.IsZero() && slices.Contains(i.events, event) && i.permissions.has("read", eventScopes[event]...) {
 			list = append(list, i)
 		}
 	}
@@ -72,7 +72,13 @@ func shortRepository(r *repository) object {
 	return object{"id": r.id, "node_id": nodeID("R", r.id), "name": r.name, "full_name": r.fullName(), "private": r.private}
 }
 
+// deaf says that nobody listens, so that a payload need not be made.
+func (s *Server) deaf(r *repository, event string) bool { return len(s.listeners(r, event)) == 0 }
+
 func (s *Server) emitPull(r *repository, i *issue, action string, sender *account, more object) {
+	if s.deaf(r, "pull_request") {
+		return
+	}
 	payload := object{"action": action, "number": i.number, "pull_request": s.pullView(r, i)}
 	for k, v := range more {
 		payload[k] = v
@@ -81,6 +87,9 @@ func (s *Server) emitPull(r *repository, i *issue, action string, sender *accoun
 }
 
 func (s *Server) emitComment(r *repository, i *issue, c *comment, action string, sender *account, more object) {
+	if s.deaf(r, "issue_comment") {
+		return
+	}
 	payload := object{"action": action, "issue": s.issueView(r, i), "comment": s.commentView(r, i, c)}
 	for k, v := range more {
 		payload[k] = v
@@ -89,6 +98,9 @@ func (s *Server) emitComment(r *repository, i *issue, c *comment, action string,
 }
 
 func (s *Server) emitCheck(r *repository, run *checkRun, action string, sender *account, more object) {
+	if s.deaf(r, "check_run") {
+		return
+	}
 	payload := object{"action": action, "check_run": s.checkView(r, run)}
 	for k, v := range more {
 		payload[k] = v
@@ -101,11 +113,17 @@ func (s *Server) emitCheck(r *repository, run *checkRun, action string, sender *
 }
 
 func (s *Server) emitSuite(r *repository, u *suite, action string, sender *account) {
+	if s.deaf(r, "check_suite") {
+		return
+	}
 	s.emit(r, "check_suite", sender, object{"action": action, "check_suite": s.suiteView(r, u)}, u.app)
 }
 
 // emitPush tells of a reference that moved; zero IDs mean made or gone.
 func (s *Server) emitPush(r *repository, ref string, before, after git.ID, forced bool, sender *account) {
+	if s.deaf(r, "push") && s.deaf(r, "create") && s.deaf(r, "delete") {
+		return
+	}
 	const none = "0000000000000000000000000000000000000000"
 	show := func(id git.ID) string {
 		if id.IsZero() {

@@ -60,7 +60,7 @@ const repo = "acme/widgets"
 // stage is a GitHub with an App on the organisation acme, which has one repository.
 type stage struct {
 	*fakegithub.Server
-	t            *testing.T
+	t            testing.TB
 	clock        *clock
 	app          fakegithub.App
 	installation int64
@@ -68,7 +68,7 @@ type stage struct {
 	github, asApp *github.Client
 }
 
-func newStage(t *testing.T, change ...func(*fakegithub.Options, *fakegithub.AppSpec, *fakegithub.RepositorySpec)) *stage {
+func newStage(t testing.TB, change ...func(*fakegithub.Options, *fakegithub.AppSpec, *fakegithub.RepositorySpec)) *stage {
 	t.Helper()
 	clk := &clock{}
 	options := fakegithub.Options{Dir: t.TempDir(), Clock: clk.now}

@@ -24,6 +24,11 @@ const (
 	PrimaryLimit
 	// AnswerLost does what was asked and closes the connection without an answer.
 	AnswerLost
+	// BadGatewayAfter does what was asked and answers 502.
+	BadGatewayAfter
+	// NotThereYet answers 404 and does nothing: GitHub's replicas lag behind an event
+	// that they tell of, and behind a token that they just gave.
+	NotThereYet
 )
 
 // Fault makes requests fail.
@@ -43,7 +48,7 @@ type Fault struct {
 
 // Inject makes a fault happen from now on. It fails if no route can match.
 func (s *Server) Inject(f Fault) error {
-	if f.Kind < BadGateway || f.Kind > AnswerLost {
+	if f.Kind < BadGateway || f.Kind > NotThereYet {
 		return fmt.Errorf("fault kind %d is none", f.Kind)
 	}
 	if f.Route != "" && !slices.ContainsFunc(s.Routes(), f.matches) {

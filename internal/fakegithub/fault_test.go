@@ -33,6 +33,7 @@ func TestFaults(t *testing.T) {
 		"secondary limit":     {fakegithub.Fault{Kind: fakegithub.SecondaryLimit}, 403, map[string]string{"Retry-After": "60", "X-RateLimit-Remaining": "4000"}},
 		"its own Retry-After": {fakegithub.Fault{Kind: fakegithub.SecondaryLimit, RetryAfter: 5 * time.Second}, 403, map[string]string{"Retry-After": "5"}},
 		"429":                 {fakegithub.Fault{Kind: fakegithub.TooManyRequests, RetryAfter: -1}, 429, map[string]string{"Retry-After": ""}},
+		"a lagging replica":   {fakegithub.Fault{Kind: fakegithub.NotThereYet}, 404, map[string]string{"Retry-After": ""}},
 		"primary limit":       {fakegithub.Fault{Kind: fakegithub.PrimaryLimit}, 403, map[string]string{"Retry-After": "", "X-RateLimit-Remaining": "0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,6 +93,14 @@ func TestAnswerLost(t *testing.T) {
 	must(t, err)
 	if len(list) != 1 {
 		t.Errorf("%d comments", len(list))
+	}
+	must(t, s.Inject(fakegithub.Fault{Route: "PUT /repos/*/merge", Kind: fakegithub.BadGatewayAfter}))
+	_, _, err = s.github.PullRequests.Merge(ctx(t), "acme", "widgets", number, "", nil)
+	status(t, err, 502, "")
+	pulls, err := s.PullRequests(repo)
+	must(t, err)
+	if pulls[0].State != "merged" {
+		t.Errorf("after a 502 that came late: %s", pulls[0].State)
 	}
 	u := s.clone(s.token(nil))
 	u.write("file", []byte("text\n"))

@@ -27,7 +27,7 @@ func (s *stage) token(o *github.InstallationTokenOptions) string {
 
 // user is git as somebody runs it, with a token in a header from the environment.
 type user struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	token string
 }

@@ -62,8 +62,8 @@ func (s *Server) serveGit(w http.ResponseWriter, req *http.Request, path []strin
 	// consequences come first.
 	recorded := httptest.NewRecorder()
 	s.receive(recorded, req, body, r, who)
-	if fault != nil && fault.Kind == AnswerLost {
-		panic(http.ErrAbortHandler)
+	if fault.afterEffect(w, func(status int) { settle(status, installation) }) {
+		return
 	}
 	settle(recorded.Code, installation)
 	replay(w, recorded)

@@ -25,6 +25,7 @@ func apiRoutes() []route {
 		add("POST", "/app-manifests/{code}/conversions", need{who: anyone}, (*call).convertManifest),
 		add("GET", "/orgs/{account}/installation", need{who: theApp}, (*call).accountInstallation),
 		add("GET", "/users/{account}/installation", need{who: theApp}, (*call).accountInstallation),
+		add("GET", "/orgs/{org}/members/{username}", need{who: signedIn}, (*call).isMember),
 		add("GET", "/installation/repositories", need{who: installed}, (*call).installationRepositories),
 		add("DELETE", "/installation/token", need{who: installed}, (*call).revokeToken),
 		add("GET", "/rate_limit", need{who: anyone}, (*call).rateLimit),
