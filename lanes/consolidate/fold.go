@@ -185,6 +185,11 @@ func (p *plan) join(h *head, later []*head, done map[*head]bool) (*group, error)
 			p.covered[h] = place{p.dropper(h), NotNeeded}
 			return nil, nil
 		}
+		for _, u := range h.updates {
+			if x, ok := u.arrived(p.tree, after); !ok {
+				return nil, p.incompatible(after.Locate(x), h)
+			}
+		}
 		p.covered[h], err = p.already(h)
 		return nil, err
 	}

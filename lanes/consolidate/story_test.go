@@ -301,6 +301,32 @@ func TestCombinePRs31StaleBranch(t *testing.T) {
 	}
 }
 
+// A copy below a dependent follows from the dependent: that another head had it
+// higher keeps nobody out whose own update arrives; a head that is about that
+// copy is told that it does not arrive.
+func TestNestedCopyFollowsItsDependent(t *testing.T) {
+	files := func(x, a, nested, needs string) gittest.Files {
+		return npmFiles(map[string]string{"a": "^" + a, "x": "^" + x}, map[string]pkg{
+			"a": {version: a, needs: map[string]string{"x": needs}}, "x": {version: x},
+			"node_modules/a/node_modules/x": {version: nested},
+		})
+	}
+	s := newStory(t, files("2.0.0", "1.0.0", "1.0.0", "^1.0.0"))
+	s.bot("npm_and_yarn/a-2.0.0", "Bump a from 1.0.0 to 2.0.0", files("2.0.0", "2.0.0", "1.1.0", "1.1.0"))
+	s.bot("npm_and_yarn/x-3.0.0", "Bump x from 2.0.0 to 3.0.0", files("3.0.0", "1.0.0", "1.2.0", "^1.0.0"))
+	s.bot("npm_and_yarn/other-1", "Bump x from 1.0.0 to 1.3.0", files("2.0.0", "1.0.0", "1.3.0", "^1.0.0"))
+	r := s.run(consolidate.Options{})
+	wantOutcomes(t, r, map[string]string{
+		"npm_and_yarn/a-2.0.0": "merged", "npm_and_yarn/x-3.0.0": "merged", "npm_and_yarn/other-1": "left_out incompatible",
+	})
+	if got := locked(t, s.result("package-lock.json")); got["a/node_modules/x"] != "1.1.0" || got["x"] != "3.0.0" {
+		t.Errorf("locked %v", got)
+	}
+	if pr := reasonOf(t, r, "npm_and_yarn/other-1"); !strings.Contains(pr.Reason, "x@1.3.0 would not arrive") {
+		t.Error(pr.Reason)
+	}
+}
+
 // One pull request no longer needs what another one bumps: no harm is done, and
 // the bump has nothing to do.
 func TestBumpOfWhatAnotherOneDrops(t *testing.T) {

@@ -106,7 +106,7 @@ func regressions(before, after *tree.Tree, h *head) []lockfile.Problem {
 			wants[c.Key] = c.After
 		}
 		now.Nodes(func(n *lockfile.Node) {
-			if n.Version == "" {
+			if n.Version == "" || now.Format.Nested != nil && now.Format.Nested(n.Key) {
 				return
 			}
 			want, changed := wants[n.Key]
@@ -143,7 +143,13 @@ func lower(f *lockfile.Format, a, b *lockfile.Node) bool {
 func (u *update) arrived(before, after *tree.Tree) (lockfile.Problem, bool) {
 	for _, b := range u.brings {
 		d := after.Doc(b.path)
-		if d == nil || d.Format != u.format || b.now.Version == "" || d.Node(b.now.Key) != nil {
+		if d == nil || d.Format != u.format || b.now.Version == "" {
+			continue
+		}
+		if n := d.Node(b.now.Key); n != nil {
+			if lower(d.Format, n, b.now) {
+				return lockfile.Problem{Code: lockfile.NotIncluded, Path: b.path, Key: n.Key, Name: u.Name, Req: b.now.Version, Have: n.Version}, false
+			}
 			continue
 		}
 		if was := before.Doc(b.path); b.before != nil && was != nil && !named(was, u.Name) {

@@ -68,6 +68,10 @@ type Format struct {
 	// the file too, because nothing in the file tells whether they need it. Nil: no.
 	Keep func(n *Node) bool
 
+	// Nested reports whether a key is a place below a dependent, whose version
+	// follows from who needs it there: lower than before is no loss. Nil: none is.
+	Nested func(key string) bool
+
 	// Target finds the node that an edge leads to. Nil: the node with the key Edge.To.
 	Target func(d *Doc, from *Node, e Edge) *Node
 	// Roots are edges from the manifests, for files that do not hold their own

@@ -71,6 +71,12 @@ func (p Problem) String() string {
 	what := p.Detail
 	switch {
 	case what != "":
+	case p.Code == NotIncluded && p.Have != "":
+		what = fmt.Sprintf("%s@%s would not arrive: %s is what the others need", p.Name, p.Req, p.Have)
+	case p.Code == NotIncluded:
+		what = fmt.Sprintf("%s@%s would not arrive", p.Name, p.Req)
+	case p.Code == BelowBase:
+		what = fmt.Sprintf("%s would go back from %s to %s", p.Name, p.Req, p.Have)
 	case p.Code == Duplicate:
 		what = fmt.Sprintf("%q stands twice", p.Name)
 	case p.Code == Orphan:

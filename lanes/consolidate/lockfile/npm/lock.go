@@ -53,6 +53,7 @@ func lockFormat(r Ranges, version int) *lockfile.Format {
 		Compare: l.compare,
 		Combine: l.combine,
 		Less:    newLess(),
+		Nested:  func(key string) bool { return depth(key) > 1 },
 		Target:  target,
 		Repair:  l.repair,
 		Finish:  l.finish,
