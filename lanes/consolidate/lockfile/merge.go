@@ -299,6 +299,25 @@ func (m *Merge) Behind(from *Doc, key string) string {
 // Reached returns the nodes that the roots lead to.
 func (d *Doc) Reached(t Tree) map[*Node]bool {
 	seen := make(map[*Node]bool, len(d.order))
+	var roots []*Node
+	for _, k := range d.order {
+		if n := d.Node(k); n.Root || n.Name == "" && len(n.Edges) > 0 {
+			roots = append(roots, n)
+		}
+	}
+	if d.Format.Roots != nil {
+		for _, e := range d.Format.Roots(d, t) {
+			if n := d.Target(nil, e); n != nil {
+				roots = append(roots, n)
+			}
+		}
+	}
+	d.reach(seen, roots)
+	return seen
+}
+
+// reach adds what nodes lead to, and the nodes themselves.
+func (d *Doc) reach(seen map[*Node]bool, from []*Node) {
 	var queue []*Node
 	push := func(n *Node) {
 		if n != nil && !seen[n] {
@@ -306,15 +325,8 @@ func (d *Doc) Reached(t Tree) map[*Node]bool {
 			queue = append(queue, n)
 		}
 	}
-	for _, k := range d.order {
-		if n := d.Node(k); n.Root || n.Name == "" && len(n.Edges) > 0 {
-			push(n)
-		}
-	}
-	if d.Format.Roots != nil {
-		for _, e := range d.Format.Roots(d, t) {
-			push(d.Target(nil, e))
-		}
+	for _, n := range from {
+		push(n)
 	}
 	for len(queue) > 0 {
 		n := queue[len(queue)-1]
@@ -323,26 +335,28 @@ func (d *Doc) Reached(t Tree) map[*Node]bool {
 			push(d.Target(n, e))
 		}
 	}
-	return seen
 }
 
 // Prune removes what nothing reaches any more, but not what ours or the head
-// held unreached before: that is not this merge's to mend. (What the head holds
-// is only known of files with roots of their own: its manifests are not here.)
+// held unreached before, with what that needs: it is not this merge's to mend.
+// (What the head holds is only known of files with roots of their own: its
+// manifests are not here.)
 func (m *Merge) Prune() {
 	reached := m.Reached(m.Tree)
-	gone := map[string]bool{}
+	var loose, kept []*Node
 	var before, head map[*Node]bool
 	for _, k := range m.order {
 		n := m.Node(k)
 		if n.Name == "" || n.Direct || reached[n] {
 			continue
 		}
+		loose = append(loose, n)
 		if old := m.Before.Node(k); old != nil {
 			if before == nil {
 				before = m.Before.Reached(m.Was)
 			}
 			if !before[old] {
+				kept = append(kept, n)
 				continue
 			}
 		}
@@ -351,10 +365,16 @@ func (m *Merge) Prune() {
 				head = m.Head().Reached(m.Tree)
 			}
 			if !head[theirs] {
-				continue
+				kept = append(kept, n)
 			}
 		}
-		gone[k] = true
+	}
+	m.reach(reached, kept)
+	gone := map[string]bool{}
+	for _, n := range loose {
+		if !reached[n] {
+			gone[n.Key] = true
+		}
 	}
 	m.DeleteAll(gone)
 }

@@ -13,7 +13,10 @@ func (l *lock) finish(m *lockfile.Merge) {
 	if l.version < 3 {
 		strand(m)
 	}
-	renew(m)
+	if l.version == 1 || !sameGraph(m.Before, m.Doc) { // the roots of 1 are elsewhere
+		sweep(m)
+		renew(m)
+	}
 	if l.version == 2 && m.Node(legacyKey) != nil {
 		l.follow(m)
 	}

@@ -121,9 +121,6 @@ func (w *deriver) edge(n *lockfile.Node, f flags, e lockfile.Edge) {
 // renew writes the flags that the merge changed. Where the file of a side says
 // otherwise for the same graph, it keeps its word: npm's own were not always right.
 func renew(m *lockfile.Merge) {
-	if syntax(m.Doc).version > 1 && sameGraph(m.Before, m.Doc) { // the roots of 1 are elsewhere
-		return
-	}
 	now := derive(m.Doc, m.Tree)
 	var head, was map[*lockfile.Node]flags
 	var changed []*lockfile.Node
