@@ -51,7 +51,7 @@
 //
 // All of a shard's keys share the hash tag {qN}: PREFIX:{q0}:NAME.
 //
-//	meta   hash   mark, version, shards, counters (turn, token), pause, cap
+//	meta   hash   mark, version, shards, counters (turn, token), pause, cap, recap
 //	task   hash   ID -> head, a JSON object with its version
 //	body   hash   ID -> payload of the first trigger; goes when a task is done
 //	trig   hash   ID|n -> time|delivery|payload of the n-th trigger

@@ -29,12 +29,20 @@ type Lease struct {
 // people who read the list. A task whose record cannot be read is set aside
 // among the dead, as it is, and reported as an error beside the others.
 func (q *Queue) Lease(ctx context.Context, shard int, worker string, n int) ([]*Lease, error) {
+	_, leases, err := q.turn(ctx, shard, worker, n, nil)
+	return leases, err
+}
+
+// turn ends runs, of which ends are the settlements, and then leases, in one call.
+// If there is no answer to the ends, it is not known whether they were written.
+func (q *Queue) turn(ctx context.Context, shard int, worker string, n int, ends []any) ([]ended, []*Lease, error) {
 	const op = "lease"
-	reply, err := q.call(ctx, op, shard, "", "lease", nil,
-		clean(worker, maxName), millis(q.opt.Lease), n, millis(q.opt.KeepDead))
+	args := append([]any{clean(worker, maxName), millis(q.opt.Lease), n, millis(q.opt.KeepDead)}, ends...)
+	reply, err := q.call(ctx, op, shard, "", "lease", nil, args...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	over, reply := readEnds(ends, reply)
 	var out []*Lease
 	var errs []error
 	for ; len(reply) >= 4; reply = reply[4:] {
@@ -43,25 +51,33 @@ func (q *Queue) Lease(ctx context.Context, shard int, worker string, n int) ([]*
 			errs = append(errs, refusal(op, id, []any{reply[2]}))
 			continue
 		}
-		h, err := decodeHead(op, id, text(reply[2]))
+		l, err := q.leased(ctx, shard, reply)
 		if err != nil {
+			// the lease is given back by time; its task is not lost
 			errs = append(errs, err)
 			continue
 		}
-		l := &Lease{Task: h.task(), q: q, shard: shard, until: number(reply[1])}
-		l.Triggers = []Trigger{{Once: delivery(h.Once), At: h.Created.time(), Payload: []byte(text(reply[3]))}}
-		if h.N > 1 {
-			more, err := q.triggers(ctx, shard, h)
-			if err != nil {
-				// the lease is given back by time; its task is not lost
-				errs = append(errs, err)
-				continue
-			}
-			l.Triggers = append(l.Triggers, more...)
-		}
 		out = append(out, l)
 	}
-	return out, errors.Join(errs...)
+	return over, out, errors.Join(errs...)
+}
+
+// leased reads one task of the script's answer.
+func (q *Queue) leased(ctx context.Context, shard int, reply []any) (*Lease, error) {
+	h, err := decodeHead("lease", ID(text(reply[0])), text(reply[2]))
+	if err != nil {
+		return nil, err
+	}
+	l := &Lease{Task: h.task(), q: q, shard: shard, until: number(reply[1])}
+	l.Triggers = []Trigger{{Once: delivery(h.Once), At: h.Created.time(), Payload: []byte(text(reply[3]))}}
+	if h.N > 1 {
+		more, err := q.triggers(ctx, shard, h)
+		if err != nil {
+			return nil, err
+		}
+		l.Triggers = append(l.Triggers, more...)
+	}
+	return l, nil
 }
 
 // triggers reads those that joined; once a task was leased, no more can.
@@ -181,18 +197,17 @@ func (l *Lease) End(ctx context.Context, o Outcome) (State, error) {
 	if err != nil {
 		return "", err
 	}
-	l.mu.Lock()
-	ended := l.ended
-	l.ended = true
-	l.mu.Unlock()
-	if ended {
+	if !l.close() {
 		return "", &Error{Kind: Lost, Op: "end", Task: l.Task.ID, Text: answers["settled"].text}
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), l.q.opt.Outage)
 	defer stop()
 	if script == "finish" {
-		got, errs := l.q.finish(ctx, l.shard, [][]any{args})
-		return got[0], errs[0]
+		over, err := l.q.finish(ctx, l.shard, args)
+		if err != nil {
+			return "", err
+		}
+		return over[0].state, over[0].err
 	}
 	reply, err := l.q.persist(ctx, l.shard, l.Task.ID, script, args)
 	if err == nil {
@@ -204,11 +219,23 @@ func (l *Lease) End(ctx context.Context, o Outcome) (State, error) {
 	return "", err
 }
 
-// persist calls a script until it answers or ctx ends: through an outage. It asks
-// several times within the third of a lease that sweep grants after one.
+// close notes that the lease is over, and tells whether it was not before.
+func (l *Lease) close() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.ended
+	l.ended = true
+	return !was
+}
+
+// persist calls a script until it answers or ctx ends: through an outage. It gives
+// up on an answer, and asks again, within the third of a lease that sweep grants
+// after one: the client underneath may wait for longer than that.
 func (q *Queue) persist(ctx context.Context, shard int, id ID, script string, args []any) ([]any, error) {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second, q.opt.Lease/10) {
-		reply, err := q.call(ctx, "end", shard, id, script, nil, args...)
+		once, stop := context.WithTimeout(ctx, q.patience())
+		reply, err := q.call(once, "end", shard, id, script, nil, args...)
+		stop()
 		var e *Error
 		if err == nil || !errors.As(err, &e) || !e.Temporary() || !wait(ctx, q.jitter(pause)) {
 			return reply, err
@@ -216,25 +243,39 @@ func (q *Queue) persist(ctx context.Context, shard int, id ID, script string, ar
 	}
 }
 
-// finish ends several runs of a shard in one call; args are their settlements.
-func (q *Queue) finish(ctx context.Context, shard int, args [][]any) ([]State, []error) {
-	states, errs := make([]State, len(args)), make([]error, len(args))
-	var all []any
-	for _, a := range args {
-		all = append(all, a...)
+// patience is how long one call that ends a run may take.
+func (q *Queue) patience() time.Duration { return max(q.opt.Lease/10, 50*time.Millisecond) }
+
+// ended is what became of a run.
+type ended struct {
+	state State
+	err   error
+}
+
+// finish ends several runs of a shard in one call; ends are their settlements.
+func (q *Queue) finish(ctx context.Context, shard int, ends []any) ([]ended, error) {
+	reply, err := q.persist(ctx, shard, "", "finish", ends)
+	if err != nil {
+		return nil, err
 	}
-	reply, err := q.persist(ctx, shard, "", "finish", all)
-	for i := range args {
-		switch {
-		case err != nil:
-			errs[i] = err
-		case text(reply[2*i]) == "":
-			errs[i] = refusal("end", ID(text(args[i][0])), []any{reply[2*i+1]})
-		default:
-			states[i] = State(text(reply[2*i]))
+	over, _ := readEnds(ends, reply)
+	return over, nil
+}
+
+// endArgs is how many arguments the settlement of a run that ends for good has.
+const endArgs = 6
+
+// readEnds reads what a script answers to settlements, and gives the rest.
+func readEnds(ends, reply []any) ([]ended, []any) {
+	out := make([]ended, 0, len(ends)/endArgs)
+	for ; len(ends) >= endArgs && len(reply) >= 2; ends, reply = ends[endArgs:], reply[2:] {
+		e := ended{state: State(text(reply[0]))}
+		if e.state == "" {
+			e.err = refusal("end", ID(text(ends[0])), []any{reply[1]})
 		}
+		out = append(out, e)
 	}
-	return states, errs
+	return out, reply
 }
 
 // settlement chooses the script for an outcome.

@@ -324,16 +324,7 @@ func (x *machine) ops() map[string]func(*rapid.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := x.m.lease(n)
-			if len(ls) != len(want) {
-				t.Fatalf("leased %d, want %d", len(ls), len(want))
-			}
-			for i, l := range ls {
-				if l.Task.ID != want[i].id || l.Task.Token != want[i].token || len(l.Triggers) != want[i].triggers {
-					t.Fatalf("lease %d is %+v, want %+v", i, l.Task, want[i])
-				}
-			}
-			x.leases = append(x.leases, ls...)
+			x.leased(t, ls, x.m.lease(n))
 		},
 		"end": func(t *rapid.T) {
 			l, mt, holds := x.lease(t)
@@ -348,6 +339,31 @@ func (x *machine) ops() map[string]func(*rapid.T) {
 					t.Fatalf("end is %s, want %s", state, want)
 				}
 			}
+		},
+		"turn": func(t *rapid.T) {
+			l, mt, holds := x.lease(t)
+			o := rapid.SampledFrom([]Outcome{Done("r"), Fail(errors.New("boom"))}).Draw(t, "outcome")
+			n := rapid.IntRange(0, 4).Draw(t, "n")
+			ended := l.ended
+			l.ended = true
+			_, ends, err := l.settlement(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			over, ls, err := x.q.turn(ctx, 0, "w", n, ends)
+			if err != nil || len(over) != 1 {
+				t.Fatal(over, err)
+			}
+			// one that was ended by this very lease is told how
+			if !ended {
+				settled(t, over[0].err, holds)
+			}
+			if holds {
+				if want := x.m.end(mt, o); over[0].state != want {
+					t.Fatalf("end is %s, want %s", over[0].state, want)
+				}
+			}
+			x.leased(t, ls, x.m.lease(n))
 		},
 		"renew": func(t *rapid.T) {
 			l, mt, holds := x.lease(t)
@@ -535,6 +551,19 @@ func (x *machine) ops() map[string]func(*rapid.T) {
 		},
 		"": x.same,
 	}
+}
+
+// leased compares what was leased with what the model says, in order.
+func (x *machine) leased(t *rapid.T, ls []*Lease, want []*mtask) {
+	if len(ls) != len(want) {
+		t.Fatalf("leased %d, want %d", len(ls), len(want))
+	}
+	for i, l := range ls {
+		if l.Task.ID != want[i].id || l.Task.Token != want[i].token || len(l.Triggers) != want[i].triggers {
+			t.Fatalf("lease %d is %+v, want %+v", i, l.Task, want[i])
+		}
+	}
+	x.leases = append(x.leases, ls...)
 }
 
 func (x *machine) byID() []*mtask {

@@ -762,3 +762,59 @@ func TestClaim(t *testing.T) {
 	err = Worker{Queue: q, Log: quiet(), Handler: HandlerFunc(func(context.Context, *Lease) Outcome { return Done("") })}.Run(ctx)
 	wantKind(t, err, Newer)
 }
+
+// TestCapIsRaised: a process with a higher cap comes while a tenant is at the old
+// one. The tenant's waiting tasks start at the next sweep, and not only when
+// another one of it is admitted.
+func TestCapIsRaised(t *testing.T) {
+	url := redistest.Start(t).URL()
+	old := opened(t, url, Options{Cap: 2})
+	for range 5 {
+		admit(t, old, one("t", Spec{Kind: "k"}))
+	}
+	held := lease(t, old, 5)
+	if len(held) != 2 {
+		t.Fatalf("leased %d at a cap of 2", len(held))
+	}
+	q := opened(t, url, Options{Cap: 4})
+	must[Swept](t)(q.Sweep(context.Background(), 0))
+	if got := len(lease(t, q, 5)); got != 2 {
+		t.Fatalf("leased %d more at a cap of 4, want 2", got)
+	}
+	end(t, held[0], Done(""))
+	if got := len(lease(t, q, 5)); got != 1 {
+		t.Errorf("leased %d after an end, want 1", got)
+	}
+}
+
+// TestShardsShareSlots: one slot, one shard with work that never ends, another
+// with a single task. Passing slots on within a shard must not starve the other.
+func TestShardsShareSlots(t *testing.T) {
+	q := opened(t, redistest.Start(t).URL(), Options{Shards: 2})
+	tenants := map[int]Tenant{}
+	for i := 0; len(tenants) < 2; i++ {
+		name := Tenant(fmt.Sprint("t", i))
+		tenants[q.shard(name)] = name
+	}
+	const busy = 300
+	for range busy {
+		admit(t, q, one(tenants[0], Spec{Kind: "busy"}))
+	}
+	admit(t, q, one(tenants[1], Spec{Kind: "alone"}))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var order []string
+	w := Worker{Queue: q, Log: quiet(), Concurrency: 1, Handler: HandlerFunc(func(_ context.Context, l *Lease) Outcome {
+		order = append(order, l.Task.Kind) // one slot: one goroutine
+		if len(order) == busy+1 {
+			stop()
+		}
+		return Done("")
+	})}
+	if err := w.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.Index(order, "alone"); i < 0 || i > busy/2 {
+		t.Errorf("the other shard's task came %d. of %d", i+1, len(order))
+	}
+}

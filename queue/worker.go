@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -50,33 +50,48 @@ const poll = time.Second
 const tick = 500 * time.Millisecond
 
 // maxBatch is how many tasks one call leases or ends at most. It is also at most
-// a third of the worker's slots, so that while Redis ends some, others run.
+// half of the worker's slots, so that while Redis ends some, others run.
 const maxBatch = 16
+
+// clerks is how many goroutines a shard's ends are written by: while one reads its
+// answer and hands out what it leased, Redis works on the other's call.
+const clerks = 2
 
 // crew is a running Worker.
 type crew struct {
 	Worker
 	batch    int
-	slots    chan struct{} // one token a running task
-	handlers sync.WaitGroup
+	slots    chan struct{}   // one token a task in hand
 	base     context.Context // of the handlers
+	fetching context.Context // until no more is leased
+	inbox    chan *run
+	inHand   sync.WaitGroup // tasks, from their lease until their end is written
+	shards   []*desk
 	mu       sync.Mutex
-	held     map[*Lease]*holding
-	endings  []chan *ending // by shard, to its writer
+	held     map[*Lease]*run
 }
 
-// holding is what the heartbeat knows of a lease.
-type holding struct {
+// desk is what the worker has for each shard.
+type desk struct {
+	over    chan *run   // runs that end for good, to the clerks
+	waiting atomic.Bool // its fetcher waits for a free slot
+}
+
+// run is a task in hand.
+type run struct {
+	*Lease
+	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	renewed time.Time // when the last successful renewal was sent
+	renewed time.Time // when the last successful renewal, or the lease, was asked for
+	end     []any     // its settlement
 }
 
 // Run works until ctx ends and then waits for what runs. Errors of Redis are
 // logged and outlived. It returns an error only if the worker cannot start, or
 // if the queue is Newer, Gone or Foreign: then it must not go on.
 func (w Worker) Run(ctx context.Context) error {
-	if w.Queue == nil || w.Handler == nil {
-		return &Error{Kind: Invalid, Op: "run", Text: "a worker needs a queue and a handler"}
+	if w.Queue == nil || w.Handler == nil || w.Concurrency < 0 {
+		return &Error{Kind: Invalid, Op: "run", Text: "a worker needs a queue, a handler and a positive concurrency"}
 	}
 	orDefault(&w.Concurrency, 10)
 	if w.Name == "" {
@@ -86,34 +101,44 @@ func (w Worker) Run(ctx context.Context) error {
 	orDefault(&w.Log, slog.Default())
 	base, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	c := &crew{Worker: w, batch: min(maxBatch, (w.Concurrency+2)/3), slots: make(chan struct{}, w.Concurrency), base: base, held: map[*Lease]*holding{}}
-
 	fetching, halt := context.WithCancelCause(ctx)
 	defer halt(nil)
-	var fetchers, keepers, writers sync.WaitGroup
 	keeping, rest := context.WithCancel(base)
 	defer rest()
-	for shard := range w.Queue.opt.Shards {
-		c.endings = append(c.endings, make(chan *ending, w.Concurrency))
-		writers.Go(func() { c.write(shard) })
+	c := &crew{
+		Worker: w, batch: min(maxBatch, (w.Concurrency+1)/2), slots: make(chan struct{}, w.Concurrency),
+		base: base, fetching: fetching, inbox: make(chan *run, w.Concurrency), held: map[*Lease]*run{},
+	}
+	var fetchers, keepers, hands sync.WaitGroup
+	for range w.Queue.opt.Shards {
+		c.shards = append(c.shards, &desk{over: make(chan *run, w.Concurrency)})
+	}
+	for shard := range c.shards {
+		for range clerks {
+			hands.Go(func() { c.clerk(shard) })
+		}
 		fetchers.Go(func() {
-			if err := c.fetch(fetching, shard); err != nil {
+			if err := c.fetch(shard); err != nil {
 				halt(err)
 			}
 		})
-		keepers.Go(func() { c.sweep(keeping, fetching, shard) })
+		keepers.Go(func() { c.sweep(keeping, shard) })
+		keepers.Go(func() { c.beat(keeping, shard) })
 	}
-	keepers.Go(func() { c.beat(keeping) })
+	for range w.Concurrency {
+		hands.Go(c.work)
+	}
 
 	<-fetching.Done()
 	fetchers.Wait()
 	drain := time.AfterFunc(w.Drain, func() { stop(Shutdown) })
-	c.handlers.Wait()
+	c.inHand.Wait()
 	drain.Stop()
-	for _, ends := range c.endings {
-		close(ends)
+	close(c.inbox)
+	for _, d := range c.shards {
+		close(d.over)
 	}
-	writers.Wait()
+	hands.Wait()
 	rest()
 	keepers.Wait()
 	if err := context.Cause(fetching); ctx.Err() == nil {
@@ -124,37 +149,48 @@ func (w Worker) Run(ctx context.Context) error {
 
 // fetch leases while there is work and a free slot, and waits for a token when
 // there is none. The error it returns is one that nothing here can outlive.
-func (c *crew) fetch(ctx context.Context, shard int) error {
+func (c *crew) fetch(shard int) error {
 	pause := 50 * time.Millisecond
-	for ctx.Err() == nil {
-		n := c.acquire(ctx)
+	for {
+		n := c.acquire(shard)
 		if n == 0 {
 			return nil
 		}
 		// through a shutdown too: a lease whose answer is thrown away would
 		// only come back by its time
-		lctx, stop := context.WithTimeout(context.WithoutCancel(ctx), c.Queue.opt.Lease/2)
-		leases, err := c.Queue.Lease(lctx, shard, c.Name, n)
-		stop()
-		c.release(n - len(leases))
-		for _, l := range leases {
-			c.start(l)
-		}
+		_, got, err := c.turn(shard, n, nil)
+		c.release(n - got)
 		switch {
-		case isKind(err, Gone) || isKind(err, Foreign) || (isKind(err, Newer) && len(leases) == 0 && whole(err)):
+		case isKind(err, Gone) || isKind(err, Foreign) || (isKind(err, Newer) && got == 0 && whole(err)):
 			return err
 		case err != nil:
 			c.Log.Warn("queue: lease", "err", err)
-			if len(leases) == 0 {
-				wait(ctx, c.Queue.jitter(pause))
+			if got == 0 {
+				wait(c.fetching, c.Queue.jitter(pause))
 				pause = min(2*pause, time.Second)
 			}
-		case len(leases) == 0:
+		case got == 0:
 			pause = 50 * time.Millisecond
-			c.idle(ctx, shard)
+			c.idle(shard)
 		}
 	}
-	return nil
+}
+
+// turn ends runs, leases up to n tasks, for which the caller has slots, and starts
+// them. It tells how many.
+func (c *crew) turn(shard, n int, ends []any) ([]ended, int, error) {
+	limit := c.Queue.opt.Lease / 2
+	if len(ends) > 0 {
+		limit = c.Queue.patience()
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(c.base), limit)
+	defer stop()
+	asked := time.Now()
+	over, leases, err := c.Queue.turn(ctx, shard, c.Name, n, ends)
+	for _, l := range leases {
+		c.start(l, asked)
+	}
+	return over, len(leases), err
 }
 
 // whole tells whether an error is about the queue rather than one task.
@@ -163,22 +199,41 @@ func whole(err error) bool {
 	return errors.As(err, &e) && e.Task == ""
 }
 
-// acquire takes a free slot, waiting for it, and more up to a batch if free.
-func (c *crew) acquire(ctx context.Context) int {
+// acquire takes a free slot, waiting for it, and more up to a batch if free; none
+// if no more is to be leased.
+func (c *crew) acquire(shard int) int {
+	c.shards[shard].waiting.Store(true)
+	defer c.shards[shard].waiting.Store(false)
 	select {
-	case <-ctx.Done():
+	case <-c.fetching.Done():
 		return 0
 	case c.slots <- struct{}{}:
 	}
-	runtime.Gosched() // slots that become free together are taken together
-	for n := 1; n < c.batch; n++ {
+	n := 1
+	for more := true; more && n < c.batch; {
 		select {
 		case c.slots <- struct{}{}:
+			n++
 		default:
-			return n
+			more = false
 		}
 	}
-	return c.batch
+	if c.fetching.Err() != nil {
+		c.release(n)
+		return 0
+	}
+	return n
+}
+
+// pass tells whether the slots of runs that end go on to tasks of their shard:
+// if more may be leased, and no other shard waits for a slot.
+func (c *crew) pass(shard int) bool {
+	for i, d := range c.shards {
+		if i != shard && d.waiting.Load() {
+			return false
+		}
+	}
+	return c.fetching.Err() == nil
 }
 
 func (c *crew) release(n int) {
@@ -188,94 +243,115 @@ func (c *crew) release(n int) {
 }
 
 // idle blocks on the wake list. An answer only means that looking is worth it.
-func (c *crew) idle(ctx context.Context, shard int) {
-	err := c.Queue.client.BLPop(ctx, poll, c.Queue.keys[shard]["wake"]).Err()
+func (c *crew) idle(shard int) {
+	err := c.Queue.client.BLPop(c.fetching, poll, c.Queue.keys[shard]["wake"]).Err()
 	if err != nil && !isNil(err) {
-		wait(ctx, c.Queue.jitter(poll/2))
+		wait(c.fetching, c.Queue.jitter(poll/2))
 	}
 }
 
-// start runs a task; its slot is free again when the handler has returned and
-// its end is written.
-func (c *crew) start(l *Lease) {
+// start takes a task in hand. Its lease lives from when it was asked for, at least.
+func (c *crew) start(l *Lease, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(c.base)
+	r := &run{Lease: l, ctx: ctx, cancel: cancel, renewed: asked}
 	c.mu.Lock()
-	c.held[l] = &holding{cancel: cancel, renewed: time.Now()}
+	c.held[l] = r
 	c.mu.Unlock()
-	c.handlers.Go(func() {
-		out := c.handle(ctx, l)
-		cause := context.Cause(ctx)
+	c.inHand.Add(1)
+	c.inbox <- r // has room: a task in hand has a slot
+}
+
+// work runs one task after the other.
+func (c *crew) work() {
+	for r := range c.inbox {
+		out := c.handle(r.ctx, r.Lease)
+		cause := context.Cause(r.ctx)
 		if (errors.Is(cause, Shutdown) || errors.Is(cause, Lost)) && (out.move == moveRetry || out.move == moveFail) {
 			out = Release() // the task did not fail: its worker left, or could not be heard
 		}
 		if errors.Is(cause, Lost) {
-			c.Log.Warn("queue: lease lost", "task", l.Task.ID, "token", l.Task.Token)
+			c.Log.Warn("queue: lease lost", "task", r.Task.ID, "token", r.Task.Token)
 		}
-		state, err := c.end(l, out)
-		c.mu.Lock()
-		delete(c.held, l)
-		c.mu.Unlock()
-		cancel(nil)
-		if err != nil {
-			c.Log.Warn("queue: end", "task", l.Task.ID, "err", err)
-			return
-		}
-		c.Log.Debug("queue: end", "task", l.Task.ID, "state", state)
-	})
-}
-
-// ending is a run that a handler has brought to its end.
-type ending struct {
-	args  []any
-	state State
-	err   error
-	done  chan struct{}
-}
-
-// end writes the end of a run and frees its slot.
-func (c *crew) end(l *Lease, o Outcome) (State, error) {
-	name, args, err := l.settlement(o)
-	if isKind(err, Invalid) {
-		return c.end(l, Fail(err))
+		c.end(r, out)
 	}
-	if err != nil || name != "finish" {
-		defer c.release(1)
-		return l.End(c.base, o)
-	}
-	l.mu.Lock()
-	l.ended = true
-	l.mu.Unlock()
-	e := &ending{args: args, done: make(chan struct{})}
-	c.endings[l.shard] <- e
-	<-e.done
-	return e.state, e.err
 }
 
-// write writes the runs that end for good. Those that do while a call is under
-// way go together in the next, and free their slots together: nothing waits,
-// and a busy worker makes a fraction of the calls.
-func (c *crew) write(shard int) {
-	for e := range c.endings[shard] {
-		es, args := []*ending{e}, [][]any{e.args}
-		for more := true; more && len(es) < c.batch; {
+// end writes the end of a run, or has a clerk do so.
+func (c *crew) end(r *run, o Outcome) {
+	name, args, err := r.settlement(o)
+	if isKind(err, Invalid) || isKind(err, TooLarge) {
+		o = Fail(err)
+		name, args, err = r.settlement(o)
+	}
+	if err == nil && name == "finish" {
+		r.close()
+		r.end = args
+		c.shards[r.shard].over <- r // has room, as above
+		return
+	}
+	state, err := r.End(c.base, o)
+	c.release(1)
+	c.done(r, ended{state, err})
+}
+
+// done lets go of a task.
+func (c *crew) done(r *run, e ended) {
+	c.mu.Lock()
+	delete(c.held, r.Lease)
+	c.mu.Unlock()
+	r.cancel(nil)
+	if e.err != nil {
+		c.Log.Warn("queue: end", "task", r.Task.ID, "err", e.err)
+	} else {
+		c.Log.Debug("queue: end", "task", r.Task.ID, "state", e.state)
+	}
+	c.inHand.Done()
+}
+
+// clerk writes the runs that end for good, and leases in the same call what takes
+// their slots. Those that end while a call is under way go together in the next:
+// nothing waits, and a busy worker makes a fraction of the calls.
+func (c *crew) clerk(shard int) {
+	inbox := c.shards[shard].over
+	for r := range inbox {
+		runs, ends := []*run{r}, r.end
+		for more := true; more && len(runs) < c.batch; {
 			select {
-			case e, ok := <-c.endings[shard]:
+			case r, ok := <-inbox:
 				if more = ok; ok {
-					es, args = append(es, e), append(args, e.args)
+					runs, ends = append(runs, r), append(ends, r.end...)
 				}
 			default:
 				more = false
 			}
 		}
-		ctx, stop := context.WithTimeout(context.WithoutCancel(c.base), c.Queue.opt.Outage)
-		states, errs := c.Queue.finish(ctx, shard, args)
-		stop()
-		c.release(len(es))
-		for i, e := range es {
-			e.state, e.err = states[i], errs[i]
-			close(e.done)
+		for i, e := range c.write(shard, ends, len(runs)) {
+			c.done(runs[i], e)
 		}
 	}
+}
+
+// write ends n runs, and frees their slots or passes them on.
+func (c *crew) write(shard int, ends []any, n int) []ended {
+	if c.pass(shard) {
+		over, got, err := c.turn(shard, n, ends)
+		if len(over) == n {
+			c.release(n - got)
+			if err != nil {
+				c.Log.Warn("queue: lease", "err", err)
+			}
+			return over
+		}
+		// unheard, perhaps written: finish tells, and goes on through an outage
+	}
+	defer c.release(n)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(c.base), c.Queue.opt.Outage)
+	defer stop()
+	over, err := c.Queue.finish(ctx, shard, ends)
+	for len(over) < n {
+		over = append(over, ended{err: err})
+	}
+	return over
 }
 
 // handle calls the handler and turns a panic into a failed attempt.
@@ -289,9 +365,9 @@ func (c *crew) handle(ctx context.Context, l *Lease) (out Outcome) {
 	return c.Handler.Handle(ctx, l)
 }
 
-// beat renews what is held after a third of its time, and ends the context of
-// what could not be renewed in time: another worker may have it by then.
-func (c *crew) beat(ctx context.Context) {
+// beat renews what is held of a shard after a third of its time, and ends the
+// context of what could not be renewed in time: another worker may have it by then.
+func (c *crew) beat(ctx context.Context, shard int) {
 	lease := c.Queue.opt.Lease
 	t := time.NewTicker(max(10*time.Millisecond, min(lease/10, time.Second)))
 	defer t.Stop()
@@ -302,33 +378,33 @@ func (c *crew) beat(ctx context.Context) {
 		case <-t.C:
 		}
 		now := time.Now()
-		due := map[int][]*Lease{}
-		oldest := now
+		var due []*Lease
+		// no longer than until the next lease ends, or another one is due
+		patience := lease / 3
 		c.mu.Lock()
-		for l, h := range c.held {
-			age := now.Sub(h.renewed)
-			if age >= lease {
-				h.cancel(Lost)
+		for l, r := range c.held {
+			age := now.Sub(r.renewed)
+			if l.shard != shard || age < lease/3 {
+				continue
 			}
-			if age >= lease/3 {
-				due[l.shard] = append(due[l.shard], l)
-				if age < lease && h.renewed.Before(oldest) {
-					oldest = h.renewed
-				}
+			due = append(due, l)
+			if age >= lease {
+				r.cancel(Lost)
+			} else {
+				patience = min(patience, lease-age)
 			}
 		}
 		c.mu.Unlock()
-		for _, leases := range due {
-			rctx, stop := context.WithDeadline(ctx, oldest.Add(lease))
-			states, err := c.Queue.Renew(rctx, leases...)
-			stop()
-			if err != nil {
-				if ctx.Err() == nil {
-					c.Log.Warn("queue: heartbeat", "tasks", len(leases), "err", err)
-				}
-				continue
-			}
-			c.renewed(leases, states, now)
+		if len(due) == 0 {
+			continue
+		}
+		rctx, stop := context.WithTimeout(ctx, patience)
+		states, err := c.Queue.Renew(rctx, due...)
+		stop()
+		if err == nil {
+			c.renewed(due, states, now)
+		} else if ctx.Err() == nil {
+			c.Log.Warn("queue: heartbeat", "tasks", len(due), "err", err)
 		}
 	}
 }
@@ -352,13 +428,13 @@ func (c *crew) renewed(leases []*Lease, states []error, sent time.Time) {
 }
 
 // sweep does what time asks for, as soon as something is due.
-func (c *crew) sweep(ctx, fetching context.Context, shard int) {
+func (c *crew) sweep(ctx context.Context, shard int) {
 	next := time.Duration(0)
 	for wait(ctx, next) {
 		s, err := c.Queue.Sweep(ctx, shard)
 		next = tick
 		if err != nil {
-			if ctx.Err() == nil && fetching.Err() == nil {
+			if ctx.Err() == nil && c.fetching.Err() == nil {
 				c.Log.Warn("queue: sweep", "err", err)
 			}
 			continue

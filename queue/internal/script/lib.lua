@@ -19,8 +19,9 @@ local call = redis.call
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
--- cjson writes a number twenty times slower than a string: what is only kept is
--- kept as one, and what is zero is left out.
+-- A number costs cjson and redis.call twenty times what a string does: what is only
+-- kept is kept as a string, what is zero is left out, and a command's constants are
+-- strings.
 local stamp = string.format('%.0f', now)
 
 local meta = call('HMGET', META, 'v', 'turn', 'pause', 'cap', 'token', 'caps', 'ms', 'seq')
@@ -32,19 +33,20 @@ local made = 0 -- tasks that became startable: as many idle workers are woken
 
 -- first gives the first member that starts with prefix, without the prefix.
 local function first(key, prefix)
-  local m = call('ZRANGEBYLEX', key, '[' .. prefix, '(' .. prefix .. '\255', 'LIMIT', 0, 1)[1]
+  local m = call('ZRANGEBYLEX', key, '[' .. prefix, '(' .. prefix .. '\255', 'LIMIT', '0', '1')[1]
   return m and string.sub(m, #prefix + 1)
 end
 
--- load gives a task's head, or nil and why not: notfound, newer, corrupt.
-local function load(id)
-  local s = call('HGET', TASK, id)
+-- read gives a task's head, or nil and why not: notfound, newer, corrupt.
+local function read(s)
   if not s then return nil, 'notfound' end
   local ok, h = pcall(cjson.decode, s)
   if not ok or type(h) ~= 'table' or type(h.v) ~= 'number' then return nil, 'corrupt' end
   if h.v > VERSION then return nil, 'newer' end
   return h
 end
+
+local function load(id) return read(call('HGET', TASK, id)) end
 
 local function save(h)
   call('HSET', TASK, h.id, cjson.encode(h))
@@ -174,15 +176,20 @@ local function count(tenant, by)
   return tonumber(cap) - run
 end
 
--- free ends a run: the lease goes, the line shows its next task. by_holder
--- tells whether its holder ends it, or it was taken from its holder.
-local function free(h, by_holder)
-  h.settled = by_holder
-  call('ZREM', LEASE, h.id)
-  local left = count(h.tenant, -1)
+-- vacate gives a run's place to the next: its line shows its next task.
+local function vacate(h)
+  local left = count(h.tenant, '-1')
   local came = h.serial ~= h.id and forward(h.tenant, h.group, h.serial)
   -- an end changes who sits only if a task came forward or the cap was reached
   if came or left == 1 then seat(h.tenant, room(h.tenant)) end
+end
+
+-- free ends a run. by_holder tells whether its holder ends it, or it was taken
+-- from its holder.
+local function free(h, by_holder)
+  h.settled = by_holder
+  call('ZREM', LEASE, h.id)
+  vacate(h)
 end
 
 -- unwait drops what a task waits for.
@@ -200,10 +207,15 @@ local function unkey(h)
   end
 end
 
--- finish ends a task for good; a dead one keeps its payload for a retry.
-local function finish(h, state, keep)
+-- over brings a task's head to its end.
+local function over(h, state)
   unwait(h)
   h.state, h.ended, h.woken, h.due = state, stamp, nil, nil
+end
+
+-- finish ends a task for good; a dead one keeps its payload for a retry.
+local function finish(h, state, keep)
+  over(h, state)
   call('ZADD', state == 'dead' and DEAD or DONE, now + keep, h.id)
   if state == 'done' then call('HDEL', BODY, h.id) end
   save(h)
@@ -212,12 +224,57 @@ end
 -- held gives the head of a running task if token is its lease, or nil and the
 -- answer: lost, or settled when this very lease has ended the run before (the
 -- answer to the first call was lost).
-local function held(id, token)
-  local h, why = load(id)
+local function held(id, token, s)
+  local h, why = read(s or call('HGET', TASK, id))
   if not h then return nil, {why, id} end
   if h.token ~= token then return nil, {'lost', id} end
   if h.state ~= 'running' then return nil, {h.settled and 'settled' or 'lost', id, h.state} end
   return h
+end
+
+-- each calls a command on a key with a whole list of arguments, if there are any.
+local function each(cmd, key, list)
+  return list[1] and call(cmd, key, unpack(list))
+end
+
+-- ends brings runs to their end, which ARGV tells of from i on: id token state
+-- reason result keep(ms). Answers for each: state, or '' and why not (lost notfound
+-- newer corrupt). A cancelled task is done, whatever its worker says. One command
+-- for each key reads and writes them all.
+local function ends(out, i)
+  local ids, runs, leases = {}, {}, {}
+  for j = i, #ARGV, 6 do ids[#ids + 1] = ARGV[j] end
+  for n, s in ipairs(each('HMGET', TASK, ids) or {}) do
+    local at = i + 6 * (n - 1)
+    local h, no = held(ids[n], ARGV[at + 1], s)
+    if h then
+      local state = h.cancel and 'done' or ARGV[at + 2]
+      leases[#leases + 1], runs[#runs + 1] = h.id, {h, state, at}
+      out[#out + 1], out[#out + 2] = state, ''
+    elseif no[1] == 'settled' then
+      out[#out + 1], out[#out + 2] = no[3], ''
+    else
+      out[#out + 1], out[#out + 2] = '', no[1]
+    end
+  end
+  each('ZREM', LEASE, leases)
+  local heads, bodies, sets = {}, {}, {done = {}, dead = {}}
+  for _, run in ipairs(runs) do
+    local h, state, at = run[1], run[2], run[3]
+    vacate(h)
+    over(h, state)
+    h.settled, h.lost = true, nil
+    h.reason = ARGV[at + 3] ~= '' and ARGV[at + 3] or nil
+    h.result = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
+    heads[#heads + 1], heads[#heads + 2] = h.id, cjson.encode(h)
+    local set = sets[state]
+    set[#set + 1], set[#set + 2] = now + tonumber(ARGV[at + 5]), h.id
+    if state == 'done' then bodies[#bodies + 1] = h.id end
+  end
+  each('ZADD', DONE, sets.done)
+  each('ZADD', DEAD, sets.dead)
+  each('HDEL', BODY, bodies) -- a dead task keeps its payload for a retry
+  each('HSET', TASK, heads)
 end
 
 -- aside moves a task whose head cannot be read to the dead letters as it is,
@@ -237,7 +294,7 @@ local function aside(id, keep)
   end
   if tenant then
     tenant = string.gsub(tenant, '\\/', '/')
-    if ran then count(tenant, -1) end
+    if ran then count(tenant, '-1') end
     seat(tenant, room(tenant))
   end
 end

@@ -19,7 +19,7 @@ for i, key in ipairs(KEYS) do
     if t ~= (want[string.match(key, '[^:]*$')] or 'zset') then return {'foreign', key, t} end
   end
 end
-local m = call('HMGET', META, 'app', 'v', 'shards')
+local m = call('HMGET', META, 'app', 'v', 'shards', 'cap')
 if not m[1] and found then return {'foreign', META, 'without the mark of this queue'} end
 if m[1] and m[1] ~= 'bailiff-queue' then return {'foreign', META, m[1]} end
 if m[2] and tonumber(m[2]) > tonumber(version) then return {'newer', '', m[2]} end
@@ -30,4 +30,6 @@ if m[3] and m[3] ~= shards then
 end
 if cap == '' then return {m[1] and 'ok' or 'absent'} end
 call('HSET', META, 'app', 'bailiff-queue', 'v', version, 'shards', shards, 'cap', cap)
+-- those whom the old cap kept out of the ring may start more now: sweep seats them
+if m[4] and m[4] ~= cap then call('HSET', META, 'recap', 1) end
 return {'ok'}

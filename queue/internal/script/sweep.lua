@@ -8,7 +8,8 @@
 -- Answers ok next(ms until something is due, -1: nothing) moved expired unreadable, then the ids that are due to go.
 
 local lease_ms, most = tonumber(lease), tonumber(most)
-local last = tonumber(call('HGET', META, 'sweep') or now)
+local swept = call('HMGET', META, 'sweep', 'recap')
+local last = tonumber(swept[1] or now)
 -- a removal first, so that a full Redis lets the rest through
 call('ZREMRANGEBYSCORE', RING, '(0', '(0')
 call('HSET', META, 'sweep', now)
@@ -16,6 +17,13 @@ if now - last > lease_ms / 2 then
   for _, id in ipairs(call('ZRANGEBYSCORE', LEASE, '-inf', now + lease_ms / 3)) do
     call('ZADD', LEASE, now + math.floor(lease_ms / 3), id)
   end
+end
+if swept[2] then -- the cap was changed
+  for _, field in ipairs(call('HKEYS', TENANT)) do
+    local tenant = string.match(field, '^run|(.*)$')
+    if tenant then seat(tenant, room(tenant)) end
+  end
+  call('HDEL', META, 'recap')
 end
 -- a clock that was set back must not make a dead worker's lease last
 for _, id in ipairs(call('ZRANGEBYSCORE', LEASE, now + 2 * lease_ms, '+inf', 'LIMIT', 0, most)) do
