@@ -281,6 +281,9 @@ func (im *Importer) finish() {
 			im.outcome = im.err
 		}
 		if im.outcome == nil {
+			im.outcome = im.ctx.Err() // git may have been done before it was killed
+		}
+		if im.outcome == nil {
 			im.ids, im.outcome = readMarks(im.marks)
 		}
 		im.err = im.outcome
