@@ -52,6 +52,7 @@ func lockFormat(r Ranges, version int) *lockfile.Format {
 		Encode:  encode,
 		Compare: l.compare,
 		Combine: l.combine,
+		Tool:    tool,
 		Less:    newLess(),
 		Nested:  func(key string) bool { return depth(key) > 1 },
 		Target:  target,

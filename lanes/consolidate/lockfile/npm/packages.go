@@ -199,6 +199,15 @@ func (l *lock) combine(before, ours, theirs *lockfile.Node) (*lockfile.Node, boo
 	return withValue(ours, v)
 }
 
+// tool says why two entries of one version cannot be combined: they are two
+// packages, and whoever picks one by guess may pick the wrong one.
+func tool(_, ours, theirs *lockfile.Node) string {
+	if p, q := data(ours), data(theirs); p == nil || q == nil || ours.Name == "" || ours.Version != theirs.Version {
+		return ""
+	}
+	return "two pull requests lock " + ours.Version + " of it, but not the same package: its address, checksum or needs differ"
+}
+
 // resolveMember settles what both sides changed in one package's entry: the
 // higher requirement; flags are derived and renewed later.
 func (l *lock) resolveMember(path []string, before, ours, theirs []byte) ([]byte, bool) {

@@ -144,6 +144,9 @@ func story(t *testing.T, ar *txtar.Archive) {
 			next, cs := step(ours, base, h, h.Paths())
 			for _, c := range cs {
 				conflicts = append(conflicts, c.Key)
+				if c.Ours == c.Theirs && c.Tool == "" {
+					t.Errorf("%s conflicts without a reason", c.Key)
+				}
 			}
 			if next == nil {
 				break
