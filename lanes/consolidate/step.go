@@ -64,6 +64,7 @@ func (e *engine) step(was *tree.Tree, h *head) (*tree.Tree, error) {
 			now.Set(d.Path, f.file)
 		}
 	}
+	follow(was, now, h)
 	for _, d := range h.deltas {
 		settle(was, now, d)
 	}
@@ -74,6 +75,34 @@ func (e *engine) step(was *tree.Tree, h *head) (*tree.Tree, error) {
 		return nil, &refusal{TextConflict, fmt.Sprintf("%s would be a file, and also the folder of %s", file, inside), Evidence{File: file, Key: inside}}
 	}
 	return now, h.revives(was, now)
+}
+
+// follow mends the lockfiles that have their roots in the manifests, for a head
+// that changes manifests alone: what only its old requirement needed goes. With
+// its own fork, the lockfile of such a head is right as it is; with what others
+// have merged, it need not be.
+func follow(was, now *tree.Tree, h *head) {
+	var changed []string
+	for _, d := range h.deltas {
+		f := d.format()
+		switch {
+		case f == nil:
+		case f.Lock:
+			return
+		case now.Changed()[d.Path] != nil:
+			changed = append(changed, d.Path)
+		}
+	}
+	for _, p := range now.Concerned(changed) {
+		doc, style, err := now.Parsed(p)
+		if err != nil || doc == nil || !doc.Format.Lock || doc.Format.Roots == nil {
+			continue
+		}
+		mended, conflicts := lockfile.Apply(doc, lockfile.Diff(doc, doc), was, now, false)
+		if len(conflicts) == 0 && !lockfile.Equal(mended, doc) {
+			now.Set(p, &tree.File{Mode: now.File(p).Mode, Doc: mended, EOL: style})
+		}
+	}
 }
 
 // settle mends a merged file by those beside it, now that all are merged.
@@ -99,7 +128,7 @@ func (e *engine) merge(was, now *tree.Tree, d *delta) (*change, error) {
 	switch {
 	case same(cur, d.NewMode, d.New):
 		return nil, nil
-	case same(cur, d.OldMode, d.Old) && !e.keeps(d):
+	case same(cur, d.OldMode, d.Old) && !e.keeps(was, d):
 		return taken(d), nil
 	case cur == nil && d.Kind == git.Deleted:
 		return nil, nil
@@ -139,9 +168,14 @@ func (e *engine) merge(was, now *tree.Tree, d *delta) (*change, error) {
 }
 
 // keeps reports whether a head's removals must be looked at although nobody
-// has changed the file yet: others will, and may need what it removes.
-func (e *engine) keeps(d *delta) bool {
-	return d.patch != nil && d.patch.Fork.Format.Keep != nil && e.shared[d.Path] > 1
+// has changed the file yet: others will, and may need what it removes; or others
+// have changed the manifests that the file has its roots in.
+func (e *engine) keeps(was *tree.Tree, d *delta) bool {
+	if d.patch == nil {
+		return false
+	}
+	f := d.patch.Fork.Format
+	return f.Keep != nil && e.shared[d.Path] > 1 || f.Roots != nil && len(was.Changed()) > 0
 }
 
 func same(f *tree.File, mode git.Mode, id git.ID) bool {

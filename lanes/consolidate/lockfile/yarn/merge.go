@@ -148,6 +148,9 @@ func (y *yarn) repair(m *lockfile.Merge) {
 	if y.berry && y.rewritten(m) {
 		return
 	}
+	if !y.berry {
+		y.lift(m)
+	}
 	// What is put back may belong to a block, and the text of a block may need
 	// more, so this goes on until nothing changes; a few times are enough, and
 	// hostile files shall not have more.
