@@ -223,10 +223,25 @@ func (e *engine) mergeDoc(was, now *tree.Tree, d *delta, cur *tree.File) (*tree.
 	if len(conflicts) > 0 {
 		return nil, conflictRefusal(d.Path, conflicts)
 	}
-	if lockfile.Equal(ours, doc) {
+	if alike(ours, doc) {
 		return cur, nil
 	}
 	return &tree.File{Doc: doc, EOL: style}, nil
+}
+
+// alike reports whether two states of a file are the same text. Where a file is
+// sorted when it is written, a node that went and came back may be in another
+// place until then.
+func alike(a, b *lockfile.Doc) bool {
+	if lockfile.Equal(a, b) {
+		return true
+	}
+	if a.Len() != b.Len() || slices.ContainsFunc(a.Keys(), func(k string) bool { return !lockfile.Same(a.Node(k), b.Node(k)) }) {
+		return false
+	}
+	x, errX := a.Format.Encode(a)
+	y, errY := b.Format.Encode(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 func conflictRefusal(path string, conflicts []lockfile.Conflict) *refusal {
