@@ -1,9 +1,12 @@
 // Drives the simulated GitHub with GitHub's own JavaScript client. Reads what to use
 // from the environment, prints what it saw as JSON.
 import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
 
 const { APP_ID, PRIVATE_KEY, API_URL, MODULES } = process.env;
-const { App, Octokit } = createRequire(`${MODULES}/`)("octokit");
+// Octokit is an ES module, which the Node 18 of Debian 12 imports and does not require.
+const found = createRequire(`${MODULES}/`).resolve("octokit");
+const { App, Octokit } = await import(pathToFileURL(found).href);
 
 const app = new App({ appId: APP_ID, privateKey: PRIVATE_KEY, Octokit: Octokit.defaults({ baseUrl: API_URL }) });
 const repo = { owner: "acme", repo: "widgets" };
