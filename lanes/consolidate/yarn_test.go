@@ -68,3 +68,13 @@ func TestYarnManifestAlone(t *testing.T) {
 		}
 	}
 }
+
+// A head drops a range that something else of the base needs by now, and the
+// base has the rest of it: nothing is left to merge.
+func TestYarnRangeGoesAndComesBack(t *testing.T) {
+	const b, r = "b@>=0.1.0 0.1.0", "r@^1.0.0 1.0.0 b@>=0.1.0"
+	s := newStory(t, yarnFiles("^1.0.0", "^1.0.0", "a@^1.0.0 1.0.0 b@^0.0.0", "b@>=0.0.0,b@^0.0.0 0.0.0", b, "q@^1.0.0 1.0.0 b@>=0.0.0", r))
+	s.bot("x", "Bump a", yarnFiles("^1.1.0", "^1.0.0", "a@^1.1.0 1.1.0 b@>=0.0.0", "b@>=0.0.0 0.0.0", b, "q@^1.0.0 1.0.0 b@>=0.0.0", r))
+	s.Commit("main", "main", yarnFiles("^1.1.0", "^2.0.0", "a@^1.1.0 1.1.0 b@>=0.0.0", "b@>=0.0.0,b@^0.0.0 0.0.0", b, "q@^2.0.0 2.0.0 b@^0.0.0", r))
+	wantOutcomes(t, s.run(consolidate.Options{}), map[string]string{"x": "superseded in_base"})
+}
