@@ -41,7 +41,7 @@
 //   - The clock is Redis' own. If it jumps forward, leases end early and tasks
 //     run again behind their fence; if backward, delays grow by as much, and
 //     leases are cut to their length.
-//   - When Redis was away, leases live a third of one longer, so that the ends
+//   - When Redis was away, leases live half a one longer, so that the ends
 //     that waited for it are written and nothing runs again that was finished.
 //
 // These hold as far as Redis keeps what it acknowledged: Queue.Check tells what

@@ -229,7 +229,7 @@ func (l *Lease) close() bool {
 }
 
 // persist calls a script until it answers or ctx ends: through an outage. It gives
-// up on an answer, and asks again, within the third of a lease that sweep grants
+// up on an answer, and asks again, within the half of a lease that sweep grants
 // after one: the client underneath may wait for longer than that.
 func (q *Queue) persist(ctx context.Context, shard int, id ID, script string, args []any) ([]any, error) {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second, q.opt.Lease/10) {
@@ -244,7 +244,7 @@ func (q *Queue) persist(ctx context.Context, shard int, id ID, script string, ar
 }
 
 // patience is how long one call that ends a run may take.
-func (q *Queue) patience() time.Duration { return max(q.opt.Lease/10, 50*time.Millisecond) }
+func (q *Queue) patience() time.Duration { return max(q.opt.Lease/5, 50*time.Millisecond) }
 
 // ended is what became of a run.
 type ended struct {

@@ -2,19 +2,15 @@ package queue
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"strconv"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/bailiff-bot/bailiff/queue/internal/server"
 )
 
 // Open connects to the Redis that a URL names and claims its prefix there:
@@ -29,9 +25,15 @@ import (
 // and key=FILE for a private authority and a client's certificate. Errors:
 // Config, Foreign, Newer, Unavailable. The error never shows the password.
 func Open(ctx context.Context, rawURL string, o Options) (*Queue, error) {
-	client, err := connect(rawURL, &o)
+	client, params, err := server.Dial(rawURL)
 	if err != nil {
-		return nil, err
+		return nil, &Error{Kind: Config, Op: "open", Text: err.Error()}
+	}
+	if params.Prefix != "" {
+		o.Prefix = params.Prefix
+	}
+	if params.Shards != 0 {
+		o.Shards = params.Shards
 	}
 	q, err := New(ctx, client, o)
 	if err != nil {
@@ -42,167 +44,61 @@ func Open(ctx context.Context, rawURL string, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// connect reads the URL and makes its client.
-func connect(rawURL string, o *Options) (redis.UniversalClient, error) {
-	bad := func(text string) (redis.UniversalClient, error) {
-		return nil, &Error{Kind: Config, Op: "open", Text: "the Redis URL: " + text}
-	}
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		// url.Error repeats the URL, and with it the password
-		return bad("it cannot be read; redis://HOST:PORT/DB is the simplest form")
-	}
-	scheme, mode, _ := strings.Cut(u.Scheme, "+")
-	if scheme != "redis" && scheme != "rediss" && scheme != "unix" {
-		return bad("the scheme must be redis, rediss, redis+sentinel, rediss+sentinel, redis+cluster, rediss+cluster or unix")
-	}
-	u.Scheme = scheme
-	params := u.Query()
-	take := func(k string) string {
-		v := params.Get(k)
-		params.Del(k)
-		return v
-	}
-	if p := take("prefix"); p != "" {
-		o.Prefix = p
-	}
-	if n := take("shards"); n != "" {
-		if o.Shards, err = strconv.Atoi(n); err != nil {
-			return bad("shards must be a number")
-		}
-	}
-	adjust, err := certificates(take("ca"), take("cert"), take("key"), scheme == "rediss")
-	if err != nil {
-		return bad(err.Error())
-	}
-	u.RawQuery = params.Encode()
-	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	switch mode {
-	case "":
-		c, err := redis.ParseURL(u.String())
-		if err != nil {
-			return bad(redact(err, u))
-		}
-		c.MaintNotificationsConfig, c.ContextTimeoutEnabled = quiet, true
-		adjust(c.TLSConfig)
-		return redis.NewClient(c), nil
-	case "sentinel":
-		c, err := redis.ParseFailoverURL(u.String())
-		if err != nil {
-			return bad(redact(err, u))
-		}
-		if c.MasterName == "" {
-			return bad("master_name= is missing")
-		}
-		c.ContextTimeoutEnabled = true
-		adjust(c.TLSConfig)
-		return redis.NewFailoverClient(c), nil
-	case "cluster":
-		c, err := redis.ParseClusterURL(u.String())
-		if err != nil {
-			return bad(redact(err, u))
-		}
-		c.MaintNotificationsConfig, c.ContextTimeoutEnabled = quiet, true
-		adjust(c.TLSConfig)
-		return redis.NewClusterClient(c), nil
-	}
-	return bad("after the + comes sentinel or cluster")
-}
-
-// redact gives an error's text without the password.
-func redact(err error, u *url.URL) string {
-	s := err.Error()
-	for _, secret := range []string{u.Query().Get("password"), userPassword(u)} {
-		if secret != "" {
-			s = strings.NewReplacer(secret, "xxxxx", url.QueryEscape(secret), "xxxxx", url.PathEscape(secret), "xxxxx").Replace(s)
-		}
-	}
-	return s
-}
-
-func userPassword(u *url.URL) string {
-	p, _ := u.User.Password()
-	return p
-}
-
-// certificates gives what to do with the TLS settings.
-func certificates(ca, cert, key string, tlsOn bool) (func(*tls.Config), error) {
-	if (ca != "" || cert != "" || key != "") && !tlsOn {
-		return nil, errors.New("ca, cert and key need rediss://")
-	}
-	var pool *x509.CertPool
-	if ca != "" {
-		pem, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, err
-		}
-		pool = x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", ca)
-		}
-	}
-	var own []tls.Certificate
-	if cert != "" || key != "" {
-		c, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, err
-		}
-		own = []tls.Certificate{c}
-	}
-	return func(c *tls.Config) {
-		if c != nil {
-			c.MinVersion = tls.VersionTLS12
-			c.RootCAs, c.Certificates = pool, own
-		}
-	}, nil
-}
-
 // Embedded makes a queue on a Redis in this process's memory: for a try and
 // for tests. Nothing survives the process. now is its clock; nil means the
 // machine's. Close ends it.
 func Embedded(ctx context.Context, o Options, now func() time.Time) (*Queue, error) {
-	m := miniredis.NewMiniRedis()
-	if err := m.StartAddr("127.0.0.1:0"); err != nil {
-		return nil, &Error{Kind: Config, Op: "embedded", Text: "no port on the loopback", Err: err}
-	}
-	m.ClockTTL(true)
-	client := redis.NewClient(&redis.Options{
-		Addr: m.Addr(), ContextTimeoutEnabled: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	if now != nil {
-		m.SetTime(now())
-		client.AddHook(clockHook{func() { m.SetTime(now()) }})
+	client, end, err := server.Embedded(now)
+	if err != nil {
+		return nil, &Error{Kind: Config, Op: "embedded", Text: "Redis cannot be embedded", Err: err}
 	}
 	q, err := New(ctx, client, o)
 	if err != nil {
-		client.Close()
-		m.Close()
-		return nil, err
+		return nil, errors.Join(err, end())
 	}
-	q.close = func() error {
-		err := client.Close()
-		m.Close()
-		return err
-	}
+	q.close = end
 	return q, nil
 }
 
-// clockHook sets the embedded server's clock before each command.
-type clockHook struct{ set func() }
-
-func (h clockHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h clockHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, c redis.Cmder) error {
-		h.set()
-		return next(ctx, c)
-	}
+// Warning is a setting of Redis that can cost tasks.
+type Warning struct {
+	Server string `json:"server,omitempty"`
+	Text   string `json:"text"` // what is wrong, what it costs, what to set
 }
 
-func (h clockHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, c []redis.Cmder) error {
-		h.set()
-		return next(ctx, c)
-	}
+// recent refuses a Redis that lacks commands that are used. A server that does
+// not tell its version (the embedded one) passes.
+func (q *Queue) recent(ctx context.Context) error {
+	err := server.Masters(ctx, q.client, func(ctx context.Context, c *redis.Client) error {
+		text, err := server.TooOld(ctx, c)
+		if e := wrap("open", "", err); e != nil && !isKind(e, Corrupt) {
+			return e
+		}
+		if text != "" {
+			return &Error{Kind: Config, Op: "open", Text: text}
+		}
+		return nil
+	})
+	return wrap("open", "", err)
+}
+
+// Check looks whether Redis is set so that nothing acknowledged can be lost. A
+// server that does not tell is a warning, not an error.
+func (q *Queue) Check(ctx context.Context) ([]Warning, error) {
+	var mu sync.Mutex
+	var out []Warning
+	err := server.Masters(ctx, q.client, func(ctx context.Context, c *redis.Client) error {
+		texts, err := server.Check(ctx, c)
+		if e := wrap("check", "", err); isKind(e, Unavailable) {
+			return e
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, text := range texts {
+			out = append(out, Warning{Server: c.Options().Addr, Text: text})
+		}
+		return nil
+	})
+	slices.SortFunc(out, func(a, b Warning) int { return strings.Compare(a.Server+a.Text, b.Server+b.Text) })
+	return out, wrap("check", "", err)
 }

@@ -2,7 +2,7 @@
 -- deadline, running -> ready when its lease ran out (done if cancelled, dead if
 -- that happened too often). Names the finished tasks that are due to go.
 -- If nobody swept for half a lease, Redis or every worker was away: leases then
--- live a third of one longer, so that an end that waits for Redis is not lost.
+-- live half a one longer, so that an end that waits for Redis is not lost.
 -- KEYS  meta task body sched ready line front shown place tenant ring fast lease park wait done dead wake
 -- ARGV  lease(ms) most mostlost keep(ms, done) keepdead(ms)
 -- Answers ok next(ms until something is due, -1: nothing) moved expired unreadable, then the ids that are due to go.
@@ -14,8 +14,8 @@ local last = tonumber(swept[1] or now)
 call('ZREMRANGEBYSCORE', RING, '(0', '(0')
 call('HSET', META, 'sweep', now)
 if now - last > lease_ms / 2 then
-  for _, id in ipairs(call('ZRANGEBYSCORE', LEASE, '-inf', now + lease_ms / 3)) do
-    call('ZADD', LEASE, now + math.floor(lease_ms / 3), id)
+  for _, id in ipairs(call('ZRANGEBYSCORE', LEASE, '-inf', now + lease_ms / 2)) do
+    call('ZADD', LEASE, now + math.floor(lease_ms / 2), id)
   end
 end
 if swept[2] then -- the cap was changed
