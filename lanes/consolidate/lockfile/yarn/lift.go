@@ -26,6 +26,9 @@ func (y *yarn) lift(m *lockfile.Merge) {
 			}
 			best := n
 			for _, x := range slices.Concat(brought[e.Name], before[asker{member.file, e.Name}]) {
+				if len(m.Patch.Changes) > 0 && lockfile.Same(m.Patch.Fork.Node(x.Key), x) {
+					continue // nobody's update: the head has left it, and may
+				}
 				if c, ok := y.Compare(best.Version, x.Version); ok && c < 0 && y.Meets(e.Name, e.Req, "", x.Version) {
 					best = x
 				}
