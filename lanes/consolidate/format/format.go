@@ -10,6 +10,7 @@ import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/docker"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/golang"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/pnpm"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/yarn"
 )
@@ -18,6 +19,7 @@ import (
 func All() []*lockfile.Format {
 	return slices.Concat(
 		npm.Formats(),
+		npmlock.Formats(),
 		cargo.Formats(),
 		actions.Formats(),
 		docker.Formats(),

@@ -1,20 +1,20 @@
 package npm
 
 import (
-	"bytes"
 	"path"
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsondoc"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
 )
 
-// sections are the members of a manifest, and of a package's entry in a
+// Sections are the members of a manifest, and of a package's entry in a
 // lockfile, that hold requirements. Of a name in two of them the later one
 // counts, as in arborist's loader.
-var sections = [...]struct {
-	name string
-	kind lockfile.EdgeKind
+var Sections = [...]struct {
+	Name string
+	Kind lockfile.EdgeKind
 }{
 	{"peerDependencies", lockfile.Peer},
 	{"dependencies", lockfile.Required},
@@ -22,17 +22,15 @@ var sections = [...]struct {
 	{"devDependencies", lockfile.Dev},
 }
 
-func isSection(name string) bool {
-	for _, s := range sections {
-		if s.name == name {
+// IsSection reports whether a member holds requirements.
+func IsSection(name string) bool {
+	for _, s := range Sections {
+		if s.Name == name {
 			return true
 		}
 	}
 	return false
 }
-
-// manifestSyntax is the text around a manifest's members.
-type manifestSyntax struct{ before, after, closing []byte }
 
 // Keys: "#scripts" for a member, "dependencies/react" for a requirement.
 func manifestFormat(r Ranges) *lockfile.Format {
@@ -44,26 +42,22 @@ func manifestFormat(r Ranges) *lockfile.Format {
 		Encode:    encodeManifest,
 		Compare:   func(a, b *lockfile.Node) (int, bool) { return r.CompareReqs(a.Version, b.Version) },
 		Combine:   r.combineManifest,
-		Repair:    objects,
-		Less:      newLess(),
+		Repair:    jsondoc.Restore,
+		Less:      NewLess(),
 	}
 }
 
 func parseManifest(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
-	if err := check(content); err != nil {
-		return nil, err
-	}
-	top, err := jsontext.Scan(content, 0)
+	p, top, err := jsondoc.Open(content, like)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{content: content, like: like, doc: lockfile.NewDoc(32)}
 	for top.Next() {
-		if key := string(top.Key()); isSection(key) && top.IsObject() {
-			err = p.requirements(top, key)
+		if key := string(top.Key()); IsSection(key) && top.IsObject() {
+			err = requirements(p, top, key)
 		} else {
 			m := top.Member()
-			err = p.add(&lockfile.Node{Key: "#" + key, Raw: m.Raw}, m, func(n *lockfile.Node, m jsontext.Member) error {
+			err = p.Add(&lockfile.Node{Key: "#" + key, Raw: m.Raw}, m, func(n *lockfile.Node, m jsontext.Member) error {
 				n.Data = m
 				return nil
 			})
@@ -72,26 +66,21 @@ func parseManifest(content []byte, like *lockfile.Doc) (*lockfile.Doc, error) {
 			return nil, err
 		}
 	}
-	if top.Err() != nil {
-		return nil, top.Err()
-	}
-	closing, end := top.End()
-	p.doc.Syntax = &manifestSyntax{
-		before: bytes.Clone(content[:bytes.IndexByte(content, '{')]), after: bytes.Clone(content[end:]), closing: bytes.Clone(closing),
-	}
-	return p.doc, nil
+	frame, err := p.Frame(top)
+	p.Doc.Syntax = frame
+	return p.Doc, err
 }
 
 // requirements reads one section of a manifest.
-func (p *parser) requirements(top *jsontext.Scanner, section string) error {
-	s, end, err := p.open(top, "#"+section)
+func requirements(p *jsondoc.Parser, top *jsontext.Scanner, section string) error {
+	s, end, err := p.Object(top, "#"+section)
 	if err != nil {
 		return err
 	}
 	for s.Next() {
 		m := s.Member()
 		m.Key = string(s.Key())
-		err := p.add(&lockfile.Node{Key: section + "/" + m.Key, Parent: "#" + section, Raw: m.Raw}, m, func(n *lockfile.Node, m jsontext.Member) error {
+		err := p.Add(&lockfile.Node{Key: section + "/" + m.Key, Parent: "#" + section, Raw: m.Raw}, m, func(n *lockfile.Node, m jsontext.Member) error {
 			n.Data = m
 			if s, ok := jsontext.String(m.Value()); ok {
 				n.Name, n.Version, n.Direct = m.Key, s, true
@@ -106,11 +95,7 @@ func (p *parser) requirements(top *jsontext.Scanner, section string) error {
 }
 
 func encodeManifest(d *lockfile.Doc) ([]byte, error) {
-	syn := d.Syntax.(*manifestSyntax)
-	e := newEncoder(d)
-	e.out = append(append(e.out, syn.before...), '{')
-	e.members()
-	return append(append(e.out, syn.closing...), syn.after...), nil
+	return jsondoc.NewEncoder(d).File(d.Syntax.(jsondoc.Frame)), nil
 }
 
 // combineManifest merges a member that holds no requirement, key by key.
@@ -154,12 +139,12 @@ func (r Ranges) combineManifest(before, ours, theirs *lockfile.Node) (*lockfile.
 func Needs(m *lockfile.Doc) []lockfile.Edge {
 	at := map[string]int{}
 	var out []lockfile.Edge
-	for _, s := range sections {
+	for _, s := range Sections {
 		m.Nodes(func(n *lockfile.Node) {
-			if n.Parent != "#"+s.name || !n.Direct || n.Name == "" {
+			if n.Parent != "#"+s.Name || !n.Direct || n.Name == "" {
 				return
 			}
-			e := lockfile.Edge{Name: n.Name, Req: n.Version, Kind: s.kind}
+			e := lockfile.Edge{Name: n.Name, Req: n.Version, Kind: s.Kind}
 			if i, ok := at[n.Name]; ok {
 				out[i] = e
 				return

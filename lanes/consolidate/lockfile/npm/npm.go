@@ -1,16 +1,8 @@
-// Package npm knows npm's files: package.json and package-lock.json in its
-// three versions. What yarn and pnpm share with npm, ranges and manifests, is
-// exported for them.
-//
-// A lockfile is a picture of the folders that an installation makes, so where a
-// package stands decides what its dependents find. All three versions are read
-// as one model: a node a package, its key the path at which it stands. The
-// truth is npm's own library arborist: how an edge finds its package, when it is
-// satisfied, and what `npm ci` refuses.
+// Package npm knows what npm's files share with those of yarn and pnpm:
+// package.json, requirements, and the order of keys. Its lockfile is in npmlock.
 package npm
 
 import (
-	"path"
 	"strings"
 
 	"deps.dev/util/semver"
@@ -22,16 +14,8 @@ import (
 // Ecosystem is the name users filter by.
 const Ecosystem = "npm"
 
-// Formats returns npm's formats.
-func Formats() []*lockfile.Format {
-	r := NewRanges()
-	return []*lockfile.Format{
-		manifestFormat(r),
-		lockFormat(r, 3),
-		lockFormat(r, 2),
-		lockFormat(r, 1),
-	}
-}
+// Formats returns the format of manifests.
+func Formats() []*lockfile.Format { return []*lockfile.Format{manifestFormat(NewRanges())} }
 
 // Ranges are npm's requirements: ranges, aliases, and what is neither.
 type Ranges struct{ *version.Rules }
@@ -86,10 +70,4 @@ func (r Ranges) CompareReqs(a, b string) (int, bool) {
 		return 0, false
 	}
 	return r.Lowest(strings.TrimSpace(a), strings.TrimSpace(b))
-}
-
-// isLock reports whether a path names npm's lockfile.
-func isLock(p string) bool {
-	b := path.Base(p)
-	return b == "package-lock.json" || b == "npm-shrinkwrap.json"
 }

@@ -7,8 +7,11 @@ import "strings"
 // names that are otherwise equal.
 const collation = ` _-,;:!?.'"()[]{}@*/\&#%` + "`" + `^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz`
 
-// newLess returns the order of keys. What is not ASCII goes last, by its bytes.
-func newLess() func(a, b string) bool {
+// NewLess returns the order of keys: of packages' paths, of requirements
+// ("dependencies/a"), and of what has the key of a member of the file before it
+// ("#dependencies/node_modules/a"). A member itself ("#dependencies") stands
+// before what it holds. What is not ASCII goes last, by its bytes.
+func NewLess() func(a, b string) bool {
 	var weight [256]byte
 	for c := range weight {
 		weight[c] = byte(c)
@@ -29,16 +32,22 @@ func newLess() func(a, b string) bool {
 		}
 		return -strings.Compare(a, b) // lower case first
 	}
-	return func(a, b string) bool {
-		la, okA := strings.CutPrefix(a, legacyPrefix)
-		lb, okB := strings.CutPrefix(b, legacyPrefix)
-		memberA, memberB := !okA && strings.HasPrefix(a, "#"), !okB && strings.HasPrefix(b, "#")
-		switch {
-		case memberA || memberB: // a member of the file, with what it holds behind it
-			return memberA && !memberB
-		case okA != okB:
-			return false
+	// split takes the member off a key that has one before it.
+	split := func(key string) (member, rest string) {
+		if !strings.HasPrefix(key, "#") {
+			return "", key
 		}
-		return compare(la, lb) < 0
+		if i := strings.IndexByte(key, '/'); i > 0 {
+			return key[:i], key[i+1:]
+		}
+		return key, ""
+	}
+	return func(a, b string) bool {
+		ma, ra := split(a)
+		mb, rb := split(b)
+		if aIs, bIs := ma != "" && ra == "", mb != "" && rb == ""; aIs || bIs {
+			return aIs && !bIs
+		}
+		return ma == mb && compare(ra, rb) < 0
 	}
 }

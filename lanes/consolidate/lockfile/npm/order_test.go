@@ -7,7 +7,7 @@ import (
 
 // The order is what `keys.sort((a, b) => a.localeCompare(b, "en"))` gives.
 func TestKeysAreInNpmsOrder(t *testing.T) {
-	less := newLess()
+	less := NewLess()
 	keys := []string{
 		"node_modules/_x", "node_modules/@babel/core", "node_modules/@babel/core-x",
 		"node_modules/@types/node", "node_modules/1x", "node_modules/a", "node_modules/A",

@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"bytes"
@@ -104,7 +104,7 @@ func story(t *testing.T, ar *txtar.Archive) {
 			parts[side][p] = f.Data
 		}
 	}
-	formats := Formats()
+	formats := formats()
 	base := newTree(t, formats, parts["base"])
 	known := base.problems()
 	var heads []*tree

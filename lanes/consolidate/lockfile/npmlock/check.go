@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"bytes"
@@ -6,11 +6,13 @@ import (
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock/modules"
 )
 
 // checker collects what npm ci would refuse.
 type checker struct {
-	judge
+	modules.Judge
 	doc  *lockfile.Doc
 	tree lockfile.Tree
 	out  []lockfile.Problem
@@ -20,11 +22,11 @@ type checker struct {
 // check validates a lockfile: against its own edges, and against the manifests,
 // as npm ci does. Soft is what that lets pass.
 func (l *lock) check(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem {
-	c := &checker{judge: l.judge(d, t), doc: d, tree: t}
+	c := &checker{Judge: l.judge(d, t), doc: d, tree: t}
 	if l.version == 1 {
-		if m := manifestOf(d, t, ""); m != nil {
+		if m := modules.Manifest(d, t, ""); m != nil {
 			project := &lockfile.Node{Root: true, Data: &pkg{}}
-			for _, e := range Needs(m) {
+			for _, e := range npm.Needs(m) {
 				c.edge(project, e, lockfile.OutOfSync)
 			}
 		}
@@ -33,14 +35,14 @@ func (l *lock) check(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem {
 	d.Nodes(func(n *lockfile.Node) {
 		p := data(n)
 		switch {
-		case n.Name == "" || p.shrinkwrap || outside(n.Key):
+		case n.Name == "" || p.Shrinkwrap || modules.Outside(n.Key):
 		case !reached[n]:
 			c.out = append(c.out, lockfile.Problem{Code: lockfile.Orphan, Path: d.Path, Key: n.Key, Name: n.Key, Have: n.Version, Soft: true})
-		case n.Root && !p.link:
+		case n.Root && !p.Link:
 			c.folder(n)
 		default:
 			for _, e := range n.Edges {
-				if !p.bundles[""] && !p.bundles[e.Name] {
+				if !p.Bundles[""] && !p.Bundles[e.Name] {
 					c.edge(n, e, lockfile.Unmet)
 				}
 			}
@@ -52,11 +54,11 @@ func (l *lock) check(d *lockfile.Doc, t lockfile.Tree) []lockfile.Problem {
 
 // edge checks one need. Code is what it is called when it is not met.
 func (c *checker) edge(n *lockfile.Node, e lockfile.Edge, code lockfile.Code) {
-	t := target(c.doc, n, e)
-	if c.met(c.doc, n, e, t) || t != nil && owner(c.doc, t.Key) != "" && !data(t).bundled {
+	t := modules.Target(c.doc, n, e)
+	if c.Met(c.doc, n, e, t) || t != nil && modules.Owner(c.doc, t.Key) != "" && !data(t).Bundled {
 		return
 	}
-	p := lockfile.Problem{Code: code, Path: c.doc.Path, Key: n.Key, Name: e.Name, Req: c.effective(n, e)}
+	p := lockfile.Problem{Code: code, Path: c.doc.Path, Key: n.Key, Name: e.Name, Req: c.Effective(n, e)}
 	if n.Key != "" {
 		p.By = n.Name + "@" + n.Version
 	}
@@ -66,8 +68,8 @@ func (c *checker) edge(n *lockfile.Node, e lockfile.Edge, code lockfile.Code) {
 	case t == nil && code == lockfile.Unmet:
 		p.Code = lockfile.Missing
 	case t != nil:
-		p.Have = linked(c.doc, t).Version
-		if peer(e) {
+		p.Have = modules.Linked(c.doc, t).Version
+		if modules.IsPeer(e) {
 			p.Code = lockfile.PeerUnmet
 			p.Soft = e.Kind == lockfile.PeerOptional || !c.isMine(n)
 		}
@@ -93,7 +95,7 @@ func (c *checker) isMine(n *lockfile.Node) bool {
 		c.doc.Nodes(func(n *lockfile.Node) {
 			if n.Root {
 				for _, e := range n.Edges {
-					push(target(c.doc, n, e))
+					push(modules.Target(c.doc, n, e))
 				}
 			}
 		})
@@ -101,8 +103,8 @@ func (c *checker) isMine(n *lockfile.Node) bool {
 			n := queue[0]
 			queue = queue[1:]
 			for _, e := range n.Edges {
-				if peer(e) {
-					push(target(c.doc, n, e))
+				if modules.IsPeer(e) {
+					push(modules.Target(c.doc, n, e))
 				}
 			}
 		}
@@ -113,7 +115,7 @@ func (c *checker) isMine(n *lockfile.Node) bool {
 // folder checks the project itself, or a workspace. Its needs are those of its
 // manifest; that the lockfile's copy of them reads otherwise is no more than untidy.
 func (c *checker) folder(n *lockfile.Node) {
-	m := manifestOf(c.doc, c.tree, n.Key)
+	m := modules.Manifest(c.doc, c.tree, n.Key)
 	if m == nil {
 		for _, e := range n.Edges {
 			c.edge(n, e, lockfile.Unmet)
@@ -125,7 +127,7 @@ func (c *checker) folder(n *lockfile.Node) {
 	for _, e := range n.Edges {
 		locked[e.Name] = e
 	}
-	for _, e := range Needs(m) {
+	for _, e := range npm.Needs(m) {
 		before := len(c.out)
 		have, ok := locked[e.Name]
 		same := ok && have.Req == e.Req
@@ -134,7 +136,7 @@ func (c *checker) folder(n *lockfile.Node) {
 			code = lockfile.OutOfSync
 		}
 		c.edge(n, e, code)
-		if !same && len(c.out) == before && !(c.noPeers && peer(e)) {
+		if !same && len(c.out) == before && !(c.IgnoresPeers() && modules.IsPeer(e)) {
 			c.out = append(c.out, lockfile.Problem{
 				Code: lockfile.OutOfSync, Path: c.doc.Path, Key: n.Key, Name: e.Name, Req: e.Req, Have: have.Req, Soft: true,
 				Detail: file + " asks for " + e.Name + "@" + e.Req + ", the lockfile was made for " + orNone(have.Req),
@@ -158,15 +160,13 @@ func (c *checker) folder(n *lockfile.Node) {
 // direct checks that overrides leave alone what the project itself asks for:
 // npm refuses the manifest otherwise.
 func (c *checker) direct(m *lockfile.Doc) {
-	for _, e := range Needs(m) {
-		rules := c.overrides[e.Name]
-		if len(rules) != 1 || rules[0].below != "" || rules[0].key != "*" || rules[0].value == "*" || rules[0].value == e.Req {
-			continue
+	for _, e := range npm.Needs(m) {
+		if over := c.Overridden(e); over != "" && over != e.Req {
+			c.out = append(c.out, lockfile.Problem{
+				Code: lockfile.OutOfSync, Path: c.doc.Path, Name: e.Name, Req: e.Req, Have: over,
+				Detail: "package.json asks for " + e.Name + "@" + e.Req + " and overrides it with " + over,
+			})
 		}
-		c.out = append(c.out, lockfile.Problem{
-			Code: lockfile.OutOfSync, Path: c.doc.Path, Key: "", Name: e.Name, Req: e.Req, Have: rules[0].value,
-			Detail: "package.json asks for " + e.Name + "@" + e.Req + " and overrides it with " + rules[0].value,
-		})
 	}
 }
 
@@ -176,11 +176,11 @@ func (c *checker) lines() {
 		return
 	}
 	e := newEncoder(c.doc)
-	e.at = make(map[string]int, len(c.out))
+	e.At = make(map[string]int, len(c.out))
 	for _, p := range c.out {
-		e.at[p.Key] = -1
+		e.At[p.Key] = -1
 	}
-	text := e.file()
+	text := e.File(syntax(c.doc).frame)
 	line, from := 1, 0
 	lineOf := func(at int) int { // mostly asked in order
 		if at < from {
@@ -192,7 +192,7 @@ func (c *checker) lines() {
 	for i := range c.out {
 		p := &c.out[i]
 		n := c.doc.Node(p.Key)
-		at := e.at[p.Key]
+		at := e.At[p.Key]
 		if n == nil || at < 0 {
 			continue
 		}

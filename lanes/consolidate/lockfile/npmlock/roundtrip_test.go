@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ var odd = map[string]map[string]string{
 	"package.json": {
 		"no final newline":     `{"name":"x","dependencies":{"a":"1"}}`,
 		"minified, empty":      `{}`,
-		"empty sections":       "{\n\t\"dependencies\": {},\n\t\"devDependencies\": { }\n}\n",
+		"empty npm.Sections":   "{\n\t\"dependencies\": {},\n\t\"devDependencies\": { }\n}\n",
 		"tabs":                 "{\n\t\"dependencies\": {\n\t\t\"a\": \"1\"\n\t}\n}\n",
 		"space before commas":  `{ "dependencies" : { "a" : "1" , "b" : "2" } , "x" : 1 } `,
 		"a section that is no": `{"dependencies":[],"devDependencies":null}`,
@@ -48,7 +48,7 @@ var odd = map[string]map[string]string{
 }
 
 func TestEveryByteComesBack(t *testing.T) {
-	formats := Formats()
+	formats := formats()
 	for p, files := range odd {
 		for name, text := range files {
 			t.Run(p+", "+name, func(t *testing.T) { roundTrip(t, formats, p, []byte(text), nil) })

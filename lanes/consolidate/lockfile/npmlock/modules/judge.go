@@ -1,4 +1,4 @@
-package npm
+package modules
 
 import (
 	"bytes"
@@ -7,11 +7,12 @@ import (
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
 )
 
-// judge says whether edges are met, by the settings of a project.
-type judge struct {
-	Ranges
+// Judge says whether edges are met, by the settings of a project.
+type Judge struct {
+	npm.Ranges
 	overrides map[string][]override
 	noPeers   bool // legacy-peer-deps: npm looks at no peers
 }
@@ -24,9 +25,9 @@ type override struct {
 	below string
 }
 
-// judge reads the settings of the project that a lockfile belongs to.
-func (l *lock) judge(d *lockfile.Doc, t lockfile.Tree) judge {
-	j := judge{Ranges: l.Ranges}
+// NewJudge reads the settings of the project that a lockfile belongs to.
+func NewJudge(r npm.Ranges, d *lockfile.Doc, t lockfile.Tree) Judge {
+	j := Judge{Ranges: r}
 	if t == nil {
 		return j
 	}
@@ -38,11 +39,11 @@ func (l *lock) judge(d *lockfile.Doc, t lockfile.Tree) judge {
 			}
 		}
 	}
-	m := manifestOf(d, t, "")
+	m := Manifest(d, t, "")
 	if m == nil {
 		return j
 	}
-	if v := Member(m, "overrides"); v != nil {
+	if v := npm.Member(m, "overrides"); v != nil {
 		j.overrides = map[string][]override{}
 		j.read(v, m, "")
 	}
@@ -50,7 +51,7 @@ func (l *lock) judge(d *lockfile.Doc, t lockfile.Tree) judge {
 }
 
 // read collects overrides. Those below others hold only there.
-func (j *judge) read(v []byte, m *lockfile.Doc, below string) {
+func (j *Judge) read(v []byte, m *lockfile.Doc, below string) {
 	o, err := jsontext.Parse(v, 0)
 	if err != nil {
 		return
@@ -89,33 +90,33 @@ func (j *judge) read(v []byte, m *lockfile.Doc, below string) {
 // requirement is what a manifest asks of a name, in the order in which npm
 // looks up "$name" in overrides.
 func requirement(m *lockfile.Doc, name string) string {
-	for i := range sections {
-		if n := m.Node(sections[len(sections)-1-i].name + "/" + name); n != nil && n.Version != "" {
+	for i := range npm.Sections {
+		if n := m.Node(npm.Sections[len(npm.Sections)-1-i].Name + "/" + name); n != nil && n.Version != "" {
 			return n.Version
 		}
 	}
 	return ""
 }
 
-// met reports whether what an edge leads to satisfies it. A missing package
+// Met reports whether what an edge leads to satisfies it. A missing package
 // satisfies only an optional peer: npm ci refuses a lockfile without an
 // optional dependency, too (npm/cli#4828).
-func (j judge) met(d *lockfile.Doc, n *lockfile.Node, e lockfile.Edge, t *lockfile.Node) bool {
+func (j Judge) Met(d *lockfile.Doc, n *lockfile.Node, e lockfile.Edge, t *lockfile.Node) bool {
 	if t == nil {
 		return e.Kind == lockfile.PeerOptional || j.noPeers && e.Kind == lockfile.Peer
 	}
 	if e.Name == "" {
 		return true
 	}
-	if peer(e) && !n.Root && parent(t.Key) == n.Key {
+	if IsPeer(e) && !n.Root && Parent(t.Key) == n.Key {
 		return false // inside its dependent, a peer is none
 	}
 	rules := j.overrides[e.Name]
-	if len(rules) == 0 || data(t).bundled {
+	if len(rules) == 0 || Of(t).Bundled {
 		return j.meets(d, n, e, e.Req, t)
 	}
 	if len(rules) == 1 && rules[0].below == "" && rules[0].key == "*" {
-		return j.meets(d, n, e, j.effective(n, e), t)
+		return j.meets(d, n, e, j.Effective(n, e), t)
 	}
 	// Which rule holds here only npm's walk through all dependents tells.
 	for _, r := range rules {
@@ -126,42 +127,63 @@ func (j judge) met(d *lockfile.Doc, n *lockfile.Node, e lockfile.Edge, t *lockfi
 	return j.meets(d, n, e, e.Req, t)
 }
 
-// effective is the requirement of an edge with what overrides it in any case.
-func (j judge) effective(n *lockfile.Node, e lockfile.Edge) string {
+// Effective is the requirement of an edge with what overrides it in any case.
+func (j Judge) Effective(n *lockfile.Node, e lockfile.Edge) string {
 	r := j.overrides[e.Name]
-	if len(r) == 1 && (r[0].below == "" || r[0].below == nameOf(n.Key)) && r[0].key == "*" && r[0].value != "*" {
+	if len(r) == 1 && (r[0].below == "" || r[0].below == NameOf(n.Key)) && r[0].key == "*" && r[0].value != "*" {
 		return r[0].value
 	}
 	return e.Req
 }
 
+// Overridden is what replaces a requirement of the project's own in any case;
+// "" when nothing does.
+func (j Judge) Overridden(e lockfile.Edge) string {
+	r := j.overrides[e.Name]
+	if len(r) == 1 && r[0].below == "" && r[0].key == "*" && r[0].value != "*" {
+		return r[0].value
+	}
+	return ""
+}
+
+// IgnoresPeers reports whether npm looks at no peers here.
+func (j Judge) IgnoresPeers() bool { return j.noPeers }
+
+// Manifest is the parsed package.json of a folder of the project, or nil.
+func Manifest(d *lockfile.Doc, t lockfile.Tree, folder string) *lockfile.Doc {
+	if t == nil {
+		return nil
+	}
+	return t.Doc(path.Join(path.Dir(d.Path), folder, "package.json"))
+}
+
 // meets compares a package with a requirement.
-func (j judge) meets(d *lockfile.Doc, n *lockfile.Node, e lockfile.Edge, req string, t *lockfile.Node) bool {
-	p := data(t)
-	if p.link {
-		t = linked(d, t)
+func (j Judge) meets(d *lockfile.Doc, n *lockfile.Node, e lockfile.Edge, req string, t *lockfile.Node) bool {
+	p := Of(t)
+	if p.Link {
+		t = Linked(d, t)
 		if strings.Contains(req, ":") || t.Version == "" {
 			return true
 		}
-	} else if isURL(req) {
-		for _, from := range []string{p.resolved, t.Version} {
-			if isURL(from) {
+	} else if IsURL(req) {
+		for _, from := range []string{p.Resolved, t.Version} {
+			if IsURL(from) {
 				return from == req || strings.Contains(req, "#")
 			}
 		}
 	}
 	name := ""
 	if strings.HasPrefix(req, "npm:") {
-		name = p.alias
+		name = p.Alias
 	}
 	if t.Version == "" || j.Meets(e.Name, req, name, t.Version) {
 		return true
 	}
-	accept, ok := data(n).accept[e.Name]
+	accept, ok := Of(n).Accept[e.Name]
 	return ok && j.Meets(e.Name, accept, "", t.Version)
 }
 
-// isURL reports whether npm downloads a requirement from this very address.
-func isURL(s string) bool {
+// IsURL reports whether npm downloads a requirement from this very address.
+func IsURL(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }

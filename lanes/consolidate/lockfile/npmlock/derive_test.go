@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/bailiff-bot/bailiff/internal/corpus"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
 )
 
 // legacyTree writes every entry of a file's legacy tree anew, and compares it
@@ -16,8 +17,8 @@ import (
 func legacyTree(t *testing.T, x *tree, p string) (entries int) {
 	t.Helper()
 	d := x.Doc(p)
-	l := &lock{Ranges: NewRanges(), version: 2}
-	w := &shadowWriter{judge: l.judge(d, x), doc: d, less: newLess()}
+	l := &lock{Ranges: npm.NewRanges(), version: 2}
+	w := &shadowWriter{Judge: l.judge(d, x), doc: d, less: npm.NewLess()}
 	want := shadows(d)
 	d.Nodes(func(n *lockfile.Node) {
 		if _, ok := want.by[n.Key]; !ok && strings.HasPrefix(n.Key, legacyPrefix) {
@@ -61,7 +62,7 @@ func everyLegacyTree(t *testing.T, formats []*lockfile.Format, c corpus.Case, r 
 
 // Workspaces, links, aliases, overrides and bundled packages: npm 11 wrote it.
 func TestLegacyTreeOfWorkspaces(t *testing.T) {
-	x := newTree(t, Formats(), folder(t, "testdata/workspaces"))
+	x := newTree(t, formats(), folder(t, "testdata/workspaces"))
 	if n := legacyTree(t, x, "package-lock.json"); n < 40 {
 		t.Errorf("only %d entries", n)
 	}

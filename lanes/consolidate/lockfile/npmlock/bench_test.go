@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func openBig(b *testing.B) (base *tree, forks, heads []*tree) {
 		b.Fatal(err)
 	}
 	r.load()
-	formats := Formats()
+	formats := formats()
 	base = newTree(b, formats, r.files(cases[i].MainCommit))
 	for _, pr := range cases[i].PullRequests {
 		if slices.Contains(pr.Files, bigLock) {

@@ -1,4 +1,4 @@
-package npm
+package modules
 
 import (
 	"strings"
@@ -8,20 +8,20 @@ import (
 
 const nm = "node_modules/"
 
-// maxPath is the longest path of a package: the limit of Linux for a path. It
+// MaxPath is the longest path of a package: the limit of Linux for a path. It
 // bounds what a hostile file can make of its nesting.
-const maxPath = 4096
+const MaxPath = 4096
 
-// join is the path of a package placed under a directory.
-func join(dir, name string) string {
+// Join is the path of a package placed under a directory.
+func Join(dir, name string) string {
 	if dir == "" {
 		return nm + name
 	}
 	return dir + "/" + nm + name
 }
 
-// inside is the offset of a path behind its last node_modules/, or -1.
-func inside(key string) int {
+// Inside is the offset of a path behind its last node_modules/, or -1.
+func Inside(key string) int {
 	for end := len(key); ; {
 		i := strings.LastIndex(key[:end], nm)
 		if i < 0 {
@@ -34,9 +34,9 @@ func inside(key string) int {
 	}
 }
 
-// nameOf is the package name that a path ends in.
-func nameOf(key string) string {
-	if i := inside(key); i >= 0 {
+// NameOf is the package name that a path ends in.
+func NameOf(key string) string {
+	if i := Inside(key); i >= 0 {
 		return key[i:]
 	}
 	if key == "" {
@@ -45,9 +45,9 @@ func nameOf(key string) string {
 	return key
 }
 
-// parent is the directory whose node_modules holds the package at a path; for
+// Parent is the directory whose node_modules holds the package at a path; for
 // a folder of the project, the folder above.
-func parent(key string) string {
+func Parent(key string) string {
 	i := strings.LastIndexByte(key, '/')
 	if i < 0 {
 		return ""
@@ -73,15 +73,15 @@ func modules(dir string) (of string, ok bool) {
 	return strings.CutSuffix(dir, "/"+name)
 }
 
-// outside reports whether a folder is not in the project, so that what is in
+// Outside reports whether a folder is not in the project, so that what is in
 // it finds nothing of the project's.
-func outside(dir string) bool { return dir == ".." || strings.HasPrefix(dir, "../") }
+func Outside(dir string) bool { return dir == ".." || strings.HasPrefix(dir, "../") }
 
 // top reports whether the search for a package ends in a folder.
-func top(dir string) bool { return dir == "" || outside(dir) && inside(dir) < 0 }
+func top(dir string) bool { return dir == "" || Outside(dir) && Inside(dir) < 0 }
 
-// within reports whether a path is a directory or below it.
-func within(p, dir string) bool {
+// Within reports whether a path is a directory or below it.
+func Within(p, dir string) bool {
 	return dir == "" || strings.HasPrefix(p, dir) && (len(p) == len(dir) || p[len(dir)] == '/')
 }
 
@@ -101,12 +101,12 @@ func resolve(d *lockfile.Doc, dir, name string) *lockfile.Node {
 		if top(dir) {
 			return nil
 		}
-		dir = parent(dir)
+		dir = Parent(dir)
 	}
 }
 
-// target is the package that an edge leads to.
-func target(d *lockfile.Doc, from *lockfile.Node, e lockfile.Edge) *lockfile.Node {
+// Target is the package that an edge leads to.
+func Target(d *lockfile.Doc, from *lockfile.Node, e lockfile.Edge) *lockfile.Node {
 	if e.Name == "" {
 		return d.Node(e.To)
 	}
@@ -120,20 +120,24 @@ func target(d *lockfile.Doc, from *lockfile.Node, e lockfile.Edge) *lockfile.Nod
 // start is the folder where a package that meets the edge may stand deepest.
 // Peers stand beside their dependent, never inside it.
 func start(from *lockfile.Node, e lockfile.Edge) string {
-	if peer(e) && !from.Root {
-		return parent(from.Key)
+	if IsPeer(e) && !from.Root {
+		return Parent(from.Key)
 	}
 	return from.Key
 }
 
-func peer(e lockfile.Edge) bool { return e.Kind == lockfile.Peer || e.Kind == lockfile.PeerOptional }
+// IsPeer reports whether an edge is met from outside its package.
+func IsPeer(e lockfile.Edge) bool { return e.Kind == lockfile.Peer || e.Kind == lockfile.PeerOptional }
 
-// linked is what a link leads to; another package is itself.
-func linked(d *lockfile.Doc, n *lockfile.Node) *lockfile.Node {
-	if p := data(n); p.link {
-		if to := d.Node(p.resolved); to != nil {
+// Linked is what a link leads to; another package is itself.
+func Linked(d *lockfile.Doc, n *lockfile.Node) *lockfile.Node {
+	if p := Of(n); p.Link {
+		if to := d.Node(p.Resolved); to != nil {
 			return to
 		}
 	}
 	return n
 }
+
+// Depth is how many folders of packages a path goes through.
+func Depth(key string) int { return strings.Count(key, nm) }

@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"fmt"
@@ -13,11 +13,15 @@ import (
 	"github.com/bailiff-bot/bailiff/internal/corpus"
 	"github.com/bailiff-bot/bailiff/internal/corpus/corpustest"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
 )
 
 // envOut names a folder that TestCorpus writes every result tree to, so that
 // the package manager can be asked about it by hand.
 const envOut = "BAILIFF_NPM_RESULTS"
+
+// formats are those of the files that a project has.
+func formats() []*lockfile.Format { return slices.Concat(npm.Formats(), Formats()) }
 
 // repo is a clone of a case.
 type repo struct {
@@ -220,7 +224,7 @@ func step(ours, fork, head *tree, files []string) (*tree, []lockfile.Conflict) {
 
 // Every case in one clone of it.
 func TestCorpus(t *testing.T) {
-	formats := Formats()
+	formats := formats()
 	clones(t, func(t *testing.T, c corpus.Case, r repo) {
 		t.Run("every byte comes back", func(t *testing.T) { everyByte(t, formats, c, r) })
 		t.Run("the legacy tree comes out of the packages", func(t *testing.T) { everyLegacyTree(t, formats, c, r) })

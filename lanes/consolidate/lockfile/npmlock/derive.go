@@ -1,26 +1,14 @@
-package npm
+package npmlock
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsondoc"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock/modules"
 )
-
-// finish renews what a lockfile derives from its packages.
-func (l *lock) finish(m *lockfile.Merge) {
-	if l.version < 3 {
-		strand(m)
-	}
-	if l.version == 1 || !sameGraph(m.Before, m.Doc) { // the roots of 1 are elsewhere
-		sweep(m)
-		renew(m)
-	}
-	if l.version == 2 && m.Node(legacyKey) != nil {
-		l.follow(m)
-	}
-}
 
 // strand removes entries of the legacy tree whose folder is gone.
 func strand(m *lockfile.Merge) {
@@ -41,7 +29,7 @@ func strand(m *lockfile.Merge) {
 func (l *lock) follow(m *lockfile.Merge) {
 	now := shadows(m.Doc)
 	before, head := shadows(m.Before), shadows(m.Head())
-	w := &shadowWriter{judge: l.judge(m.Doc, m.Tree), doc: m.Doc, less: m.Format.Less}
+	w := &shadowWriter{Judge: l.judge(m.Doc, m.Tree), doc: m.Doc, less: m.Format.Less}
 	for _, key := range now.order {
 		s, b, h := now.by[key], before.by[key], head.by[key]
 		old := m.Node(key)
@@ -78,7 +66,7 @@ func placeOf(m *lockfile.Merge, key string) string {
 	if m.Node(key) != nil {
 		return ""
 	}
-	return before(m.Doc, key)
+	return behind(m.Doc, key)
 }
 
 // shadow is what an entry of the legacy tree is made from: a package, and where
@@ -95,8 +83,8 @@ type shadowTree struct {
 func shadows(d *lockfile.Doc) shadowTree {
 	kids := map[string][]*lockfile.Node{}
 	d.Nodes(func(n *lockfile.Node) {
-		if n.Parent == packagesKey && inside(n.Key) >= 0 {
-			dir := parent(n.Key)
+		if n.Parent == packagesKey && modules.Inside(n.Key) >= 0 {
+			dir := modules.Parent(n.Key)
 			kids[dir] = append(kids[dir], n)
 		}
 	})
@@ -104,13 +92,13 @@ func shadows(d *lockfile.Doc) shadowTree {
 	var walk func(dir, at string, on []string)
 	walk = func(dir, at string, on []string) {
 		for _, n := range kids[dir] {
-			key := join(at, nameOf(n.Key))
+			key := modules.Join(at, modules.NameOf(n.Key))
 			s, in := shadow{pkg: n}, n.Key
-			if p := data(n); p.link {
-				in = p.resolved
+			if p := data(n); p.Link {
+				in = p.Resolved
 				s.folder = d.Node(in)
 			}
-			if slices.Contains(on, in) || len(key) > maxPath {
+			if slices.Contains(on, in) || len(key) > modules.MaxPath {
 				continue
 			}
 			t.by[legacyPrefix+key] = s
@@ -124,7 +112,7 @@ func shadows(d *lockfile.Doc) shadowTree {
 
 // shadowWriter writes entries of the legacy tree as arborist does.
 type shadowWriter struct {
-	judge
+	modules.Judge
 	doc  *lockfile.Doc
 	less func(a, b string) bool
 	in   map[string][]*lockfile.Node // by name: the packages that need it; lazily
@@ -135,45 +123,45 @@ func (w *shadowWriter) write(key string, s shadow) *lockfile.Node {
 	path := key[len(legacyPrefix):]
 	syn := syntax(w.doc)
 	b := &entryWriter{colon: ":"}
-	if strings.Contains(leadOf(w.doc.Node(legacyKey).Raw), "\n") {
-		b.lead, b.unit, b.colon = "\n"+strings.Repeat(syn.style.Unit, 2*depth(path)), syn.style.Unit, ": "
+	if strings.Contains(jsondoc.Lead(w.doc.Node(legacyKey).Raw), "\n") {
+		b.lead, b.unit, b.colon = "\n"+strings.Repeat(syn.style.Unit, 2*modules.Depth(path)), syn.style.Unit, ": "
 	}
-	b.open(nameOf(path))
+	b.open(modules.NameOf(path))
 	p := data(s.pkg)
 	from, spec := w.asked(s.pkg)
-	git := strings.HasPrefix(p.resolved, "git+") || strings.HasPrefix(p.resolved, "git:")
-	other := isURL(spec) || strings.HasPrefix(spec, "file:")
+	git := strings.HasPrefix(p.Resolved, "git+") || strings.HasPrefix(p.Resolved, "git:")
+	other := modules.IsURL(spec) || strings.HasPrefix(spec, "file:")
 	switch {
-	case p.link:
-		b.text("version", "file:"+p.resolved)
+	case p.Link:
+		b.text("version", "file:"+p.Resolved)
 	case git:
-		b.text("version", p.resolved)
+		b.text("version", p.Resolved)
 	case other:
 		b.text("version", spec)
-	case p.alias != "":
-		b.text("version", "npm:"+p.alias+"@"+s.pkg.Version)
+	case p.Alias != "":
+		b.text("version", "npm:"+p.Alias+"@"+s.pkg.Version)
 	case s.pkg.Version != "":
 		b.text("version", s.pkg.Version)
 	}
-	if p.resolved != "" && !p.link && !git && !other && !strings.HasPrefix(p.resolved, "file:") {
-		b.text("resolved", p.resolved)
+	if p.Resolved != "" && !p.Link && !git && !other && !strings.HasPrefix(p.Resolved, "file:") {
+		b.text("resolved", p.Resolved)
 	}
 	integrity, extraneous := w.rest(p)
 	if integrity != "" {
 		b.text("integrity", integrity)
 	}
-	b.yes("bundled", p.bundled)
-	if !p.link {
-		b.yes("dev", p.flags.dev && !extraneous)
-		b.yes("devOptional", p.flags.devOptional && !extraneous)
+	b.yes("bundled", p.Bundled)
+	if !p.Link {
+		b.yes("dev", p.Flags.Dev && !extraneous)
+		b.yes("devOptional", p.Flags.DevOptional && !extraneous)
 	}
 	b.yes("extraneous", extraneous)
 	if git && from != "" {
 		b.text("from", from)
 	}
-	if !p.link {
-		b.yes("optional", p.flags.optional && !extraneous)
-		b.yes("peer", p.flags.peer && !extraneous)
+	if !p.Link {
+		b.yes("optional", p.Flags.Optional && !extraneous)
+		b.yes("peer", p.Flags.Peer && !extraneous)
 	}
 	n := s.pkg
 	if s.folder != nil {
@@ -181,7 +169,7 @@ func (w *shadowWriter) write(key string, s shadow) *lockfile.Node {
 	}
 	w.requires(b, n)
 	b.close()
-	m := located(b.out, nameOf(path))
+	m := located(b.out, modules.NameOf(path))
 	x := &lockfile.Node{Key: key, Parent: parentKey(w.doc, key), Raw: m.Raw}
 	if decodeLegacy(x, m, nil) != nil {
 		return nil // what was just written is an object
@@ -209,7 +197,7 @@ func (w *shadowWriter) requires(b *entryWriter, n *lockfile.Node) {
 	}
 	var needs []lockfile.Edge
 	for _, e := range n.Edges {
-		if !peer(e) && e.Name != "" {
+		if !modules.IsPeer(e) && e.Name != "" {
 			needs = append(needs, e)
 		}
 	}
@@ -224,7 +212,7 @@ func (w *shadowWriter) requires(b *entryWriter, n *lockfile.Node) {
 	})
 	b.open("requires")
 	for _, e := range needs {
-		b.text(e.Name, w.effective(n, e))
+		b.text(e.Name, w.Effective(n, e))
 	}
 	b.close()
 }
@@ -243,13 +231,13 @@ func (w *shadowWriter) asked(t *lockfile.Node) (from, spec string) {
 		})
 	}
 	var best *lockfile.Node
-	name := nameOf(t.Key)
+	name := modules.NameOf(t.Key)
 	for _, n := range w.in[name] {
 		for _, e := range n.Edges {
-			if e.Name != name || target(w.doc, n, e) != t || !w.met(w.doc, n, e, t) {
+			if e.Name != name || modules.Target(w.doc, n, e) != t || !w.Met(w.doc, n, e, t) {
 				continue
 			}
-			if best == nil || depth(n.Key) < depth(best.Key) || depth(n.Key) == depth(best.Key) && w.less(nameOf(n.Key), nameOf(best.Key)) {
+			if best == nil || modules.Depth(n.Key) < modules.Depth(best.Key) || modules.Depth(n.Key) == modules.Depth(best.Key) && w.less(modules.NameOf(n.Key), modules.NameOf(best.Key)) {
 				best, from, spec = n, name+"@"+e.Req, e.Req
 			}
 		}

@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock/modules"
 )
 
 // A world is a registry of made up packages, with an installer as simple as
@@ -19,7 +21,7 @@ type world struct {
 	*rapid.T
 	names    []string
 	packages map[string]map[string]map[string]need // name, version, needed name
-	rules    judge
+	rules    modules.Judge
 }
 
 type need struct {
@@ -31,7 +33,7 @@ var worldVersions = []string{"1.0.0", "1.1.0", "2.0.0", "2.1.0", "3.0.0"}
 
 // newWorld draws a registry. Peers are drawn only if asked for.
 func newWorld(t *rapid.T, peers bool) *world {
-	w := &world{T: t, packages: map[string]map[string]map[string]need{}, rules: judge{Ranges: NewRanges()}}
+	w := &world{T: t, packages: map[string]map[string]map[string]need{}, rules: modules.Judge{Ranges: npm.NewRanges()}}
 	for _, c := range "abcdefgh"[:rapid.IntRange(3, 8).Draw(t, "names")] {
 		w.names = append(w.names, string(c))
 	}
@@ -108,18 +110,18 @@ func (w *world) needsOf(p project, at string) map[string]need {
 	if at == "" {
 		return p.needs
 	}
-	return w.packages[nameOf(at)][p.locked[at]]
+	return w.packages[modules.NameOf(at)][p.locked[at]]
 }
 
 func (w *world) find(p project, dir, name string) (string, bool) {
 	for {
-		if _, ok := p.locked[join(dir, name)]; ok {
-			return join(dir, name), true
+		if _, ok := p.locked[modules.Join(dir, name)]; ok {
+			return modules.Join(dir, name), true
 		}
 		if dir == "" {
 			return "", false
 		}
-		dir = parent(dir)
+		dir = modules.Parent(dir)
 	}
 }
 
@@ -143,16 +145,16 @@ func (w *world) install(p project) project {
 		}
 		dir := at
 		if isPeer(n.kind) && at != "" {
-			dir = parent(at)
+			dir = modules.Parent(at)
 		}
 		place := ""
-		for ; ; dir = parent(dir) {
-			_, taken := p.locked[join(dir, name)]
+		for ; ; dir = modules.Parent(dir) {
+			_, taken := p.locked[modules.Join(dir, name)]
 			if taken && place != "" || taken && dir != at && !isPeer(n.kind) {
 				break
 			}
 			if place == "" || !w.hurt(p, dir, name, version) {
-				place = join(dir, name)
+				place = modules.Join(dir, name)
 			}
 			if dir == "" || taken {
 				break
@@ -162,7 +164,7 @@ func (w *world) install(p project) project {
 			w.Skip("no room")
 		}
 		for k := range p.locked {
-			if within(k, place) {
+			if modules.Within(k, place) {
 				delete(p.locked, k)
 			}
 		}
@@ -201,7 +203,7 @@ func (w *world) unmet(p project) (at, name string, n need, is bool) {
 		if !found && x.kind == lockfile.PeerOptional {
 			return true
 		}
-		inside := found && isPeer(x.kind) && a != "" && parent(to) == a
+		inside := found && isPeer(x.kind) && a != "" && modules.Parent(to) == a
 		if found && !inside && w.fits(nm, x, p.locked[to]) {
 			return true
 		}
@@ -215,14 +217,14 @@ func (w *world) unmet(p project) (at, name string, n need, is bool) {
 func (w *world) hurt(p project, dir, name, version string) bool {
 	for at := range w.reach(p, nil) {
 		n, ok := w.needsOf(p, at)[name]
-		if !ok || !within(at, dir) {
+		if !ok || !modules.Within(at, dir) {
 			continue
 		}
 		if isPeer(n.kind) && at == dir && at != "" {
 			return true
 		}
 		to, found := w.find(p, at, name)
-		if !found || len(parent(to)) < len(dir) {
+		if !found || len(modules.Parent(to)) < len(dir) {
 			if !w.fits(name, n, version) {
 				return true
 			}
@@ -244,12 +246,12 @@ func (w *world) prune(p project) {
 func (w *world) files(p project, version int) map[string][]byte {
 	entry := func(needs map[string]need, out map[string]any) map[string]any {
 		for name, n := range needs {
-			for _, s := range sections {
-				if s.kind == n.kind || s.kind == lockfile.Peer && n.kind == lockfile.PeerOptional {
-					if out[s.name] == nil {
-						out[s.name] = map[string]string{}
+			for _, s := range npm.Sections {
+				if s.Kind == n.kind || s.Kind == lockfile.Peer && n.kind == lockfile.PeerOptional {
+					if out[s.Name] == nil {
+						out[s.Name] = map[string]string{}
 					}
-					out[s.name].(map[string]string)[name] = n.req
+					out[s.Name].(map[string]string)[name] = n.req
 				}
 			}
 			if n.kind == lockfile.PeerOptional {
@@ -264,7 +266,7 @@ func (w *world) files(p project, version int) map[string][]byte {
 	manifest := w.json(entry(p.needs, map[string]any{"name": "p", "version": "1.0.0"}))
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"name":"p","version":"1.0.0","lockfileVersion":%d,"requires":true,"packages":{"":%s`, max(version, 2), manifest)
-	less := newLess()
+	less := npm.NewLess()
 	keys := slices.SortedFunc(maps.Keys(p.locked), func(a, b string) int {
 		if less(a, b) {
 			return -1
@@ -272,7 +274,7 @@ func (w *world) files(p project, version int) map[string][]byte {
 		return 1
 	})
 	for _, k := range keys {
-		e := entry(w.packages[nameOf(k)][p.locked[k]], map[string]any{"version": p.locked[k], "integrity": nameOf(k) + "@" + p.locked[k]})
+		e := entry(w.packages[modules.NameOf(k)][p.locked[k]], map[string]any{"version": p.locked[k], "integrity": modules.NameOf(k) + "@" + p.locked[k]})
 		fmt.Fprintf(&b, ",%q:%s", k, w.json(e))
 	}
 	b.WriteString(`}`)
@@ -310,21 +312,21 @@ func (w *world) complete(text []byte, version int, files map[string][]byte) []by
 		w.Fatal(err)
 	}
 	d.Format, d.Path = f, "package-lock.json"
-	for n, fl := range derive(d, nil) {
+	for n, fl := range modules.Derive(d, nil) {
 		if n.Key == "" {
 			continue
 		}
-		c, ok := withValue(n, writeFlags(data(n), fl.shown()))
+		c, ok := withValue(n, writeFlags(data(n), fl.Shown()))
 		if !ok {
 			w.Fatal(n.Key)
 		}
 		d.Set(c, "")
 	}
 	if version < 3 {
-		s := &shadowWriter{judge: w.rules, doc: d, less: f.Less}
+		s := &shadowWriter{Judge: w.rules, doc: d, less: f.Less}
 		tree := shadows(d)
 		for _, key := range tree.order {
-			d.Set(s.write(key, tree.by[key]), before(d, key))
+			d.Set(s.write(key, tree.by[key]), behind(d, key))
 		}
 	}
 	if version == 1 {

@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"encoding/json"
@@ -6,30 +6,19 @@ import (
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock/modules"
 )
 
-// pkg is what a package's entry says, beside its name, version and edges.
+// pkg is the Data of a package's entry, and of a member of the file.
 type pkg struct {
+	modules.Package
 	member jsontext.Member
-	flags  flags
-	// alias is the package's own name where its folder has another.
-	alias string
-	// resolved is where it comes from; of a link the path that it leads to.
-	resolved string
-	link     bool
-	bundled  bool // came inside an archive of a package above it
-	// shrinkwrap says that it brings a lockfile of its own, which npm follows below it.
-	shrinkwrap bool
-	workspaces bool
-	// bundles are the dependencies that its own archive holds; "" is in it for all.
-	bundles map[string]bool
-	// accept are requirements that do as well, by name.
-	accept map[string]string
 	// nest is where its nested packages stand in its text; legacy entries only.
 	nest *nest
 }
 
-// data is what a node's entry says; nil for a section.
+// data is what a node's entry says; nil for what holds packages.
 func data(n *lockfile.Node) *pkg {
 	p, _ := n.Data.(*pkg)
 	return p
@@ -39,14 +28,14 @@ func data(n *lockfile.Node) *pkg {
 func decode(n *lockfile.Node, m jsontext.Member) error {
 	p := &pkg{member: m}
 	n.Data = p
-	n.Name = nameOf(n.Key)
-	n.Root = inside(n.Key) < 0
-	var needs [len(sections)][]byte
+	n.Name = modules.NameOf(n.Key)
+	n.Root = modules.Inside(n.Key) < 0
+	var needs [len(npm.Sections)][]byte
 	var meta []byte
 	_, _, err := jsontext.Walk(m.Value(), 0, func(f jsontext.Member, key []byte) error {
 		v := f.Value()
-		for i := range sections {
-			if string(key) == sections[i].name {
+		for i := range npm.Sections {
+			if string(key) == npm.Sections[i].Name {
 				needs[i] = v
 				return nil
 			}
@@ -58,12 +47,12 @@ func decode(n *lockfile.Node, m jsontext.Member) error {
 			}
 		case "name":
 			if !n.Root {
-				if p.alias, _ = jsontext.String(v); p.alias != "" {
-					n.Name = p.alias
+				if p.Alias, _ = jsontext.String(v); p.Alias != "" {
+					n.Name = p.Alias
 				}
 			}
 		case "resolved":
-			p.resolved, _ = jsontext.String(v)
+			p.Resolved, _ = jsontext.String(v)
 		case "peerDependenciesMeta":
 			meta = v
 		default:
@@ -74,9 +63,9 @@ func decode(n *lockfile.Node, m jsontext.Member) error {
 	if err != nil {
 		return err
 	}
-	if p.link {
+	if p.Link {
 		n.Root = true
-		n.Edges = []lockfile.Edge{{To: p.resolved}}
+		n.Edges = []lockfile.Edge{{To: p.Resolved}}
 		return nil
 	}
 	n.Edges = edges(needs, optionalPeers(meta), n.Root)
@@ -88,13 +77,13 @@ func (p *pkg) field(key string, v []byte) {
 	yes := string(v) == "true"
 	switch key {
 	case "link":
-		p.link = yes
+		p.Link = yes
 	case "inBundle", "bundled":
-		p.bundled = yes
+		p.Bundled = yes
 	case "hasShrinkwrap":
-		p.shrinkwrap = yes
+		p.Shrinkwrap = yes
 	case "workspaces":
-		p.workspaces = true
+		p.Workspaces = true
 	case "bundleDependencies":
 		var names []string
 		if yes {
@@ -102,17 +91,17 @@ func (p *pkg) field(key string, v []byte) {
 		} else if json.Unmarshal(v, &names) != nil {
 			return
 		}
-		p.bundles = make(map[string]bool, len(names))
+		p.Bundles = make(map[string]bool, len(names))
 		for _, name := range names {
-			p.bundles[name] = true
+			p.Bundles[name] = true
 		}
 	case "acceptDependencies":
-		p.accept = map[string]string{}
+		p.Accept = map[string]string{}
 		for _, kv := range jsontext.Strings(v) {
-			p.accept[kv[0]] = kv[1]
+			p.Accept[kv[0]] = kv[1]
 		}
 	default:
-		if f := p.flags.of(key); f != nil {
+		if f := p.Flags.Of(key); f != nil {
 			*f = yes
 		}
 	}
@@ -138,7 +127,7 @@ func optionalPeers(meta []byte) map[string]bool {
 
 // edges are the requirements of a package; root says that it is a folder of
 // the project, whose development dependencies count.
-func edges(needs [len(sections)][]byte, optional map[string]bool, root bool) []lockfile.Edge {
+func edges(needs [len(npm.Sections)][]byte, optional map[string]bool, root bool) []lockfile.Edge {
 	size := 0
 	for _, v := range needs {
 		size += strings.Count(string(v), ":")
@@ -147,16 +136,16 @@ func edges(needs [len(sections)][]byte, optional map[string]bool, root bool) []l
 		return nil
 	}
 	out := make([]lockfile.Edge, 0, size)
-	for i, s := range sections {
-		if needs[i] == nil || s.kind == lockfile.Dev && !root {
+	for i, s := range npm.Sections {
+		if needs[i] == nil || s.Kind == lockfile.Dev && !root {
 			continue
 		}
-		at := make(map[string]int, len(out)) // of earlier sections
+		at := make(map[string]int, len(out)) // of earlier npm.Sections
 		for i, e := range out {
 			at[e.Name] = i
 		}
 		for _, kv := range jsontext.Strings(needs[i]) {
-			e := lockfile.Edge{Name: kv[0], Req: kv[1], Kind: s.kind}
+			e := lockfile.Edge{Name: kv[0], Req: kv[1], Kind: s.Kind}
 			if e.Name == "" {
 				continue // an edge without a name is a link's
 			}
@@ -176,7 +165,7 @@ func edges(needs [len(sections)][]byte, optional map[string]bool, root bool) []l
 // compare orders the versions of two packages. Two packages that only share
 // their folder's name have none.
 func (l *lock) compare(a, b *lockfile.Node) (int, bool) {
-	if p, q := data(a), data(b); p != nil && q != nil && p.alias != q.alias {
+	if p, q := data(a), data(b); p != nil && q != nil && p.Alias != q.Alias {
 		return 0, false
 	}
 	return l.Compare(a.Version, b.Version)
@@ -211,9 +200,9 @@ func tool(_, ours, theirs *lockfile.Node) string {
 // resolveMember settles what both sides changed in one package's entry: the
 // higher requirement; flags are derived and renewed later.
 func (l *lock) resolveMember(path []string, before, ours, theirs []byte) ([]byte, bool) {
-	needs := isSection(path[0]) || path[0] == "requires"
+	needs := npm.IsSection(path[0]) || path[0] == "requires"
 	switch {
-	case len(path) == 1 && new(flags).of(path[0]) != nil:
+	case len(path) == 1 && new(modules.Flags).Of(path[0]) != nil:
 		return ours, true
 	case len(path) == 1 && needs && (ours == nil || theirs == nil):
 		return l.resolveDropped(path[0], before, ours, theirs)

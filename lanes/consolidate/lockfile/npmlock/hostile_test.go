@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock/modules"
 )
 
 func TestParseRefuses(t *testing.T) {
@@ -50,7 +51,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func formatOf(p string, content []byte) *lockfile.Format {
-	for _, f := range Formats() {
+	for _, f := range formats() {
 		if f.Match(p, content) {
 			return f
 		}
@@ -91,7 +92,7 @@ func FuzzParse(f *testing.F) {
 			f.Add(strings.HasSuffix(p, "package.json"), text)
 		}
 	}
-	formats := Formats()
+	formats := formats()
 	f.Fuzz(func(t *testing.T, manifest bool, text []byte) {
 		p := "package-lock.json"
 		if manifest {
@@ -164,7 +165,7 @@ func TestHugeFile(t *testing.T) {
 		at := bytes.Index(text, []byte(`"`+key+`": {`))
 		return append(append(bytes.Clone(text[:at]), bytes.Replace(text[at:at+200], []byte(`"version": "1.0.0"`), []byte(`"version": "1.2.0"`), 1)...), text[at+200:]...)
 	}
-	formats := Formats()
+	formats := formats()
 	fork := newTree(t, formats, map[string][]byte{"package-lock.json": text})
 	one := newTree(t, formats, map[string][]byte{"package-lock.json": bump(key)})
 	two := newTree(t, formats, map[string][]byte{"package-lock.json": bump("node_modules/p1")})
@@ -207,7 +208,7 @@ func TestHostileTree(t *testing.T) {
 			}
 			b.WriteString(`}}`)
 			if i < 60 {
-				dir = join(dir, fmt.Sprintf("p%d", i))
+				dir = modules.Join(dir, fmt.Sprintf("p%d", i))
 				fmt.Fprintf(&b, `,"%s":{"version":"1.0.0","dependencies":{"p%d":"*","x%d":"*"}}`, dir, i+1, i)
 			}
 		}
@@ -217,7 +218,7 @@ func TestHostileTree(t *testing.T) {
 		b.WriteString(`}}`)
 		return b.Bytes()
 	}
-	formats := Formats()
+	formats := formats()
 	fork := newTree(t, formats, map[string][]byte{"package-lock.json": lock(1)})
 	head := newTree(t, formats, map[string][]byte{"package-lock.json": lock(2)})
 	// Ours needs the old ones still.

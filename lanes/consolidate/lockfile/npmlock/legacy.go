@@ -1,13 +1,15 @@
-package npm
+package npmlock
 
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsondoc"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock/modules"
 )
 
 // The legacy tree is the member "dependencies" of versions 1 and 2: entries
@@ -43,21 +45,21 @@ func nestOf(n *lockfile.Node) *nest {
 }
 
 // legacy reads the legacy tree.
-func (p *parser) legacy(top *jsontext.Scanner) error {
-	s, end, err := p.open(top, legacyKey)
+func legacy(p *jsondoc.Parser, top *jsontext.Scanner, version int) error {
+	s, end, err := p.Object(top, legacyKey)
 	if err != nil {
 		return err
 	}
 	prefix := ""
-	if p.legacyV2 {
+	if version == 2 {
 		prefix = legacyPrefix
 	}
-	l := &legacyParser{parser: p, room: 8*len(p.content) + 1<<20}
+	l := &legacyParser{Parser: p, room: 8*len(p.Content) + 1<<20}
 	if err := l.members(s, prefix, legacyKey); err != nil {
 		return err
 	}
 	for _, x := range l.found {
-		err := p.add(x.node, x.member, func(n *lockfile.Node, m jsontext.Member) error {
+		err := p.Add(x.node, x.member, func(n *lockfile.Node, m jsontext.Member) error {
 			return decodeLegacy(n, m, x.nest)
 		})
 		if err != nil {
@@ -68,7 +70,7 @@ func (p *parser) legacy(top *jsontext.Scanner) error {
 }
 
 type legacyParser struct {
-	*parser
+	*jsondoc.Parser
 	found []legacyEntry // an entry before what is nested in it
 	buf   []byte
 	// room is how many bytes the paths may take together. Real ones take less
@@ -82,24 +84,24 @@ type legacyEntry struct {
 	nest   *nest
 }
 
-// members reads the entries of one object. Nesting is bound by maxPath.
+// members reads the entries of one object. Nesting is bound by modules.MaxPath.
 func (l *legacyParser) members(s *jsontext.Scanner, dir, parentKey string) error {
 	for s.Next() {
 		l.buf = append(l.buf[:0], dir...)
 		if dir != "" && dir != legacyPrefix {
 			l.buf = append(l.buf, '/')
 		}
-		l.buf = append(append(l.buf, nm...), s.Key()...)
-		if l.room -= len(l.buf); l.room < 0 || len(l.buf) > maxPath {
-			return fmt.Errorf("line %d: packages are nested too deep", l.line(s.ValueAt()))
+		l.buf = append(append(l.buf, "node_modules/"...), s.Key()...)
+		if l.room -= len(l.buf); l.room < 0 || len(l.buf) > modules.MaxPath {
+			return fmt.Errorf("line %d: packages are nested too deep", l.Line(s.ValueAt()))
 		}
 		if len(s.Key()) == 0 {
-			return fmt.Errorf("line %d: a package without a name", l.line(s.ValueAt()))
+			return fmt.Errorf("line %d: a package without a name", l.Line(s.ValueAt()))
 		}
 		if !s.IsObject() {
-			return fmt.Errorf("line %d: %q is not an object", l.line(s.ValueAt()), s.Key())
+			return fmt.Errorf("line %d: %q is not an object", l.Line(s.ValueAt()), s.Key())
 		}
-		key, name := l.key(l.buf), string(s.Key())
+		key, name := l.Key(l.buf), string(s.Key())
 		at := len(l.found)
 		l.found = append(l.found, legacyEntry{})
 		e, err := l.entry(s, key)
@@ -116,7 +118,7 @@ func (l *legacyParser) members(s *jsontext.Scanner, dir, parentKey string) error
 // entry reads one entry, and takes its nested packages out of its text.
 func (l *legacyParser) entry(s *jsontext.Scanner, key string) (legacyEntry, error) {
 	var e legacyEntry
-	in, err := jsontext.Scan(l.content, s.ValueAt())
+	in, err := jsontext.Scan(l.Content, s.ValueAt())
 	if err != nil {
 		return e, err
 	}
@@ -126,11 +128,11 @@ func (l *legacyParser) entry(s *jsontext.Scanner, key string) (legacyEntry, erro
 			continue
 		}
 		if cut.Raw != nil {
-			return e, &lockfile.DuplicateError{Key: key + " dependencies", Line: l.line(in.ValueAt())}
+			return e, &lockfile.DuplicateError{Key: key + " dependencies", Line: l.Line(in.ValueAt())}
 		}
 		head := in.Head()
 		n := len(l.found)
-		kids, err := jsontext.Scan(l.content, in.ValueAt())
+		kids, err := jsontext.Scan(l.Content, in.ValueAt())
 		if err != nil {
 			return e, err
 		}
@@ -156,13 +158,13 @@ func (l *legacyParser) entry(s *jsontext.Scanner, key string) (legacyEntry, erro
 	switch {
 	case e.nest.before:
 		from--
-	case l.content[to] == ',':
+	case l.Content[to] == ',':
 		to++
 		e.nest.after = true
 	}
 	base := e.member.Offset
 	raw := make([]byte, 0, len(e.member.Raw)-(to-from))
-	raw = append(append(raw, l.content[base:from]...), l.content[to:base+len(e.member.Raw)]...)
+	raw = append(append(raw, l.Content[base:from]...), l.Content[to:base+len(e.member.Raw)]...)
 	e.nest.at = from - base
 	e.member.ValueEnd -= to - from
 	e.member.Raw = raw
@@ -173,24 +175,25 @@ func (l *legacyParser) entry(s *jsontext.Scanner, key string) (legacyEntry, erro
 // optional only the flags of their targets tell.
 func decodeLegacy(n *lockfile.Node, m jsontext.Member, nested *nest) error {
 	p := &pkg{member: m, nest: nested}
+	p.Vague = true
 	n.Data = p
 	own := !strings.HasPrefix(n.Key, legacyPrefix) // a package; in version 2 only its shadow
 	if own {
-		n.Name = nameOf(n.Key)
+		n.Name = modules.NameOf(n.Key)
 	}
 	_, _, err := jsontext.Walk(m.Value(), 0, func(f jsontext.Member, key []byte) error {
 		v := f.Value()
 		switch string(key) {
 		case "version":
 			n.Version, _ = jsontext.String(v)
-			if alias, ver := Alias(n.Version); alias != "" {
-				p.alias, n.Version = alias, ver
+			if alias, ver := npm.Alias(n.Version); alias != "" {
+				p.Alias, n.Version = alias, ver
 				if own {
 					n.Name = alias
 				}
 			}
 		case "resolved":
-			p.resolved, _ = jsontext.String(v)
+			p.Resolved, _ = jsontext.String(v)
 		case "requires":
 			if !own || v[0] != '{' {
 				return nil
@@ -212,13 +215,13 @@ func decodeLegacy(n *lockfile.Node, m jsontext.Member, nested *nest) error {
 // roots are the needs of the project, which version 1 leaves to the manifest.
 // Without one, everything on the top level is needed.
 func roots(d *lockfile.Doc, t lockfile.Tree) []lockfile.Edge {
-	if m := manifestOf(d, t, ""); m != nil {
-		return append(Needs(m), strays(d)...)
+	if m := modules.Manifest(d, t, ""); m != nil {
+		return append(npm.Needs(m), strays(d)...)
 	}
 	var out []lockfile.Edge
 	d.Nodes(func(n *lockfile.Node) {
 		if n.Parent == legacyKey {
-			out = append(out, lockfile.Edge{Name: nameOf(n.Key)})
+			out = append(out, lockfile.Edge{Name: modules.NameOf(n.Key)})
 		}
 	})
 	return append(out, strays(d)...)
@@ -230,42 +233,34 @@ func strays(d *lockfile.Doc) []lockfile.Edge {
 	ancient := d.Node("#requires") == nil
 	var out []lockfile.Edge
 	d.Nodes(func(n *lockfile.Node) {
-		if p := data(n); n.Parent != "" && (ancient || p.flags.peer) {
+		if p := data(n); n.Parent != "" && (ancient || p.Flags.Peer) {
 			out = append(out, lockfile.Edge{To: n.Key})
 		}
 	})
 	return out
 }
 
-// manifestOf is the parsed package.json of a folder of the project, or nil.
-func manifestOf(d *lockfile.Doc, t lockfile.Tree, folder string) *lockfile.Doc {
-	if t == nil {
-		return nil
-	}
-	return t.Doc(path.Join(path.Dir(d.Path), folder, "package.json"))
-}
-
-// legacy writes an entry, of the legacy tree with what is nested in it.
-func (e *encoder) legacy(n *lockfile.Node) {
-	kids, in := e.kids[n.Key], nestOf(n)
+// entry writes an entry, of the legacy tree with what is nested in it.
+func entry(e *jsondoc.Encoder, n *lockfile.Node) {
+	kids, in := e.Kids[n.Key], nestOf(n)
 	if len(kids) == 0 && (in == nil || !in.empty) {
-		e.out = append(e.out, n.Raw...)
+		e.Out = append(e.Out, n.Raw...)
 		return
 	}
 	if in == nil {
 		in = newNest(n)
 	}
-	e.out = append(e.out, n.Raw[:in.at]...)
+	e.Out = append(e.Out, n.Raw[:in.at]...)
 	if in.before {
-		e.out = append(e.out, ',')
+		e.Out = append(e.Out, ',')
 	}
-	e.out = append(e.out, in.head...)
-	e.object(leadOf(in.head), in.closing, in.empty, kids)
-	e.out = append(e.out, in.tail...)
+	e.Out = append(e.Out, in.head...)
+	e.Object(jsondoc.Lead(in.head), in.closing, in.empty, kids)
+	e.Out = append(e.Out, in.tail...)
 	if in.after {
-		e.out = append(e.out, ',')
+		e.Out = append(e.Out, ',')
 	}
-	e.out = append(e.out, n.Raw[in.at:]...)
+	e.Out = append(e.Out, n.Raw[in.at:]...)
 }
 
 // newNest is where an entry that had no nested packages gets them: at its end.

@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/jsontext"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock/modules"
 )
 
 // rekey is a node under another path, written as that needs.
@@ -21,7 +22,7 @@ func rekey(d *lockfile.Doc, n *lockfile.Node, key string) *lockfile.Node {
 	} else {
 		// Deeper in the tree it is indented more: one step for the entry that
 		// holds it, one for the object in there.
-		p.member.Raw = indent(p.member.Raw, syntax(d).style.Unit, 2*(depth(key)-depth(n.Key)))
+		p.member.Raw = indent(p.member.Raw, syntax(d).style.Unit, 2*(modules.Depth(key)-modules.Depth(n.Key)))
 		p.member = located(p.member.Raw, p.member.Key)
 		p.nest = nil
 	}
@@ -39,9 +40,6 @@ func located(raw []byte, key string) jsontext.Member {
 	return o.Members[0]
 }
 
-// depth is how many folders of packages a path goes through.
-func depth(key string) int { return strings.Count(key, nm) }
-
 // indent moves every line of a text by so many steps.
 func indent(text []byte, unit string, steps int) []byte {
 	if steps == 0 || unit == "" {
@@ -57,4 +55,34 @@ func indent(text []byte, unit string, steps int) []byte {
 		}
 	}
 	return bytes.Join(lines, []byte{'\n'})
+}
+
+// behind is the key that a new one goes behind: the last smaller one that it
+// shares its object with.
+func behind(d *lockfile.Doc, key string) string {
+	in := parentKey(d, key)
+	last := in
+	d.Nodes(func(n *lockfile.Node) {
+		if n.Parent == in && (n.Key == "" || d.Format.Less(n.Key, key)) {
+			last = n.Key
+		}
+	})
+	return last
+}
+
+// parentKey is the Parent of the node of a package at a path.
+func parentKey(d *lockfile.Doc, key string) string {
+	if shadowed, ok := strings.CutPrefix(key, legacyPrefix); ok {
+		if up := modules.Parent(shadowed); up != "" {
+			return legacyPrefix + up
+		}
+		return legacyKey
+	}
+	if syntax(d).version > 1 {
+		return packagesKey
+	}
+	if up := modules.Parent(key); up != "" {
+		return up
+	}
+	return legacyKey
 }

@@ -1,19 +1,20 @@
-package npm
+package modules
 
 import (
 	"slices"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
 )
 
-// What a repair may do at most, so that no file can keep it busy: real ones
-// take some dozens of moves, and nothing real is nested deeper than some ten
-// levels. (Packages that need each other's older versions in a circle would
-// be nested without end; npm makes a link there.) What is left unmet the check finds.
-const (
-	mostMoves  = 5000
-	mostNested = 24
-)
+// mostMoves is how many packages a repair places at most, so that no file can
+// keep it busy; real ones take some dozens. What is left unmet the check finds.
+const mostMoves = 5000
+
+// MostNested is how many levels deep a repair nests packages at most. Nothing
+// real is nested deeper than some ten levels; packages that need each other's
+// older versions in a circle would be nested without end. (Npm makes a link there.)
+const MostNested = 24
 
 // origin is where the text of a moved package comes from.
 type origin struct {
@@ -23,8 +24,9 @@ type origin struct {
 
 // mender puts back what a merge by path has taken from somebody.
 type mender struct {
-	judge
+	Judge
 	*lockfile.Merge
+	layout Layout
 	// project stands for the manifest where the file has no entry for it.
 	project *lockfile.Node
 	moved   map[string]origin
@@ -35,20 +37,29 @@ type mender struct {
 	queued  map[string]bool
 }
 
-// repair looks at the edges of the merged tree that the merge may have cut. One
+// Layout is how a file writes its packages down.
+type Layout struct {
+	// Rekey is a package under another path.
+	Rekey func(d *lockfile.Doc, n *lockfile.Node, key string) *lockfile.Node
+	// Behind is the key that a new package goes behind.
+	Behind func(d *lockfile.Doc, key string) string
+}
+
+// Repair looks at the edges of the merged tree that the merge may have cut. One
 // that is unmet here, and in neither side alone, gets the version again that
-// met it on the side its package came from.
-func (l *lock) repair(m *lockfile.Merge) {
-	objects(m)
+// met it on the side its package came from. What came inside an archive travels
+// with that. Where the file does not hold the project's own needs, they are
+// read from its manifest.
+func Repair(m *lockfile.Merge, j Judge, l Layout) {
 	changed := bundles(m)
-	w := &mender{judge: l.judge(m.Doc, m.Tree), Merge: m, moved: map[string]origin{}, queued: map[string]bool{}}
-	if l.version == 1 {
-		if d := manifestOf(m.Doc, m.Tree, ""); d != nil {
-			w.project = &lockfile.Node{Root: true, Edges: Needs(d), Data: &pkg{}}
+	w := &mender{Judge: j, Merge: m, layout: l, moved: map[string]origin{}, queued: map[string]bool{}}
+	if m.Format.Roots != nil {
+		if d := Manifest(m.Doc, m.Tree, ""); d != nil {
+			w.project = &lockfile.Node{Root: true, Edges: npm.Needs(d), Data: &Package{}}
 		}
 	}
 	for _, c := range m.Patch.Changes {
-		changed[nameOf(c.Key)] = true
+		changed[NameOf(c.Key)] = true
 	}
 	if !w.search(changed) {
 		return
@@ -63,8 +74,8 @@ func (l *lock) repair(m *lockfile.Merge) {
 			continue
 		}
 		for _, e := range n.Edges {
-			t := target(m.Doc, n, e)
-			if e.Name == "" || w.met(m.Doc, n, e, t) || w.unmetAlready(n, e, t) {
+			t := Target(m.Doc, n, e)
+			if e.Name == "" || w.Met(m.Doc, n, e, t) || w.unmetAlready(n, e, t) {
 				continue
 			}
 			w.mend(n, e, t)
@@ -78,7 +89,7 @@ func (w *mender) search(changed map[string]bool) bool {
 	w.packages(func(n *lockfile.Node) {
 		old := w.Before.Node(n.Key)
 		for _, e := range n.Edges {
-			if e.Name != "" && (old != n || changed[e.Name]) && !w.met(w.Doc, n, e, target(w.Doc, n, e)) {
+			if e.Name != "" && (old != n || changed[e.Name]) && !w.Met(w.Doc, n, e, Target(w.Doc, n, e)) {
 				w.look(n.Key)
 				return
 			}
@@ -133,7 +144,7 @@ func (w *mender) unmetAlready(n *lockfile.Node, e lockfile.Edge, t *lockfile.Nod
 		if on == nil {
 			continue
 		}
-		switch was := target(d, on, e); {
+		switch was := Target(d, on, e); {
 		case t == nil && was == nil, t != nil && was != nil && was.Key == t.Key && was.Version == t.Version:
 			return true
 		}
@@ -167,7 +178,7 @@ func (w *mender) former(n *lockfile.Node, e lockfile.Edge) []candidate {
 		if on == nil {
 			return
 		}
-		if t := target(from, on, e); t != nil && w.met(from, on, e, t) && !data(t).bundled {
+		if t := Target(from, on, e); t != nil && w.Met(from, on, e, t) && !Of(t).Bundled {
 			out = append(out, candidate{t, from})
 		}
 	}
@@ -186,15 +197,15 @@ func (w *mender) others(n *lockfile.Node, e lockfile.Edge) []candidate {
 		w.named = map[string][]candidate{}
 		for _, d := range w.Sources() {
 			d.Nodes(func(t *lockfile.Node) {
-				if t.Name != "" && inside(t.Key) >= 0 && !data(t).bundled {
-					w.named[nameOf(t.Key)] = append(w.named[nameOf(t.Key)], candidate{t, d})
+				if t.Name != "" && Inside(t.Key) >= 0 && !Of(t).Bundled {
+					w.named[NameOf(t.Key)] = append(w.named[NameOf(t.Key)], candidate{t, d})
 				}
 			})
 		}
 	}
 	var out []candidate
 	for _, c := range w.named[e.Name] {
-		if w.met(c.from, n, e, c.Node) {
+		if w.Met(c.from, n, e, c.Node) {
 			out = append(out, c)
 		}
 	}
@@ -212,12 +223,12 @@ func (w *mender) others(n *lockfile.Node, e lockfile.Edge) []candidate {
 func (w *mender) room(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node, c candidate) (string, bool) {
 	var free []string
 	var blocked *lockfile.Node
-	for dir := start(n, e); ; dir = parent(dir) {
-		at := join(dir, e.Name)
+	for dir := start(n, e); ; dir = Parent(dir) {
+		at := Join(dir, e.Name)
 		if blocked = w.Node(at); blocked != nil {
 			break // beyond it, this one would be found first
 		}
-		if (dir == "" || w.Node(dir) != nil) && len(at) <= maxPath && depth(at) <= mostNested {
+		if (dir == "" || w.Node(dir) != nil) && len(at) <= MaxPath && Depth(at) <= MostNested {
 			free = append(free, at)
 		}
 		if top(dir) {
@@ -243,10 +254,10 @@ func (w *mender) room(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node, c can
 	if second != "" {
 		return second, true
 	}
-	if t == nil || t != blocked || data(t).bundled {
+	if t == nil || t != blocked || Of(t).Bundled {
 		return "", false
 	}
-	if parent(t.Key) == n.Key || !w.hurts(t.Key, e.Name, c.Node, false) {
+	if Parent(t.Key) == n.Key || !w.hurts(t.Key, e.Name, c.Node, false) {
 		return t.Key, true
 	}
 	return "", false
@@ -255,13 +266,13 @@ func (w *mender) room(n *lockfile.Node, e lockfile.Edge, t *lockfile.Node, c can
 // fits reports whether the peers of a package at a path are met there, or could
 // be by others beside it.
 func (w *mender) fits(at string, c *lockfile.Node) bool {
-	dir := parent(at)
+	dir := Parent(at)
 	for _, e := range c.Edges {
-		if !peer(e) {
+		if !IsPeer(e) {
 			continue
 		}
 		t := resolve(w.Doc, dir, e.Name)
-		if t != nil && parent(t.Key) == dir && !w.met(w.Doc, c, e, t) {
+		if t != nil && Parent(t.Key) == dir && !w.Met(w.Doc, c, e, t) {
 			return false
 		}
 	}
@@ -273,24 +284,24 @@ func (w *mender) fits(at string, c *lockfile.Node) bool {
 // is free, so it is about those who look further up; else about those who use
 // what stands there and have no folder of their own for another.
 func (w *mender) hurts(at, name string, c *lockfile.Node, shadow bool) bool {
-	dir := parent(at)
+	dir := Parent(at)
 	for _, key := range w.usersOf(name) {
 		n := w.node(key)
-		if n == nil || !within(key, dir) {
+		if n == nil || !Within(key, dir) {
 			continue
 		}
 		for _, e := range n.Edges {
-			if e.Name != name || w.met(w.Doc, n, e, &lockfile.Node{Key: at, Name: c.Name, Version: c.Version, Data: c.Data}) {
+			if e.Name != name || w.Met(w.Doc, n, e, &lockfile.Node{Key: at, Name: c.Name, Version: c.Version, Data: c.Data}) {
 				continue
 			}
-			t := target(w.Doc, n, e)
+			t := Target(w.Doc, n, e)
 			if shadow {
 				// A peer may not stand in the folder of who needs it.
-				above := t == nil || len(parent(t.Key)) < len(dir)
-				if above && within(start(n, e), dir) && w.met(w.Doc, n, e, t) || peer(e) && !n.Root && key == dir {
+				above := t == nil || len(Parent(t.Key)) < len(dir)
+				if above && Within(start(n, e), dir) && w.Met(w.Doc, n, e, t) || IsPeer(e) && !n.Root && key == dir {
 					return true
 				}
-			} else if t != nil && t.Key == at && (peer(e) || key == dir) && w.met(w.Doc, n, e, t) {
+			} else if t != nil && t.Key == at && (IsPeer(e) || key == dir) && w.Met(w.Doc, n, e, t) {
 				return true
 			}
 		}
@@ -320,11 +331,11 @@ func (w *mender) use(n *lockfile.Node) {
 // what stands there.
 func (w *mender) place(c candidate, at string) {
 	w.moves++
-	name := nameOf(at)
+	name := NameOf(at)
 	users := w.usersOf(name)
 	if old := w.Node(at); old != nil {
 		for _, key := range users {
-			if n := w.node(key); n != nil && within(key, parent(at)) {
+			if n := w.node(key); n != nil && Within(key, Parent(at)) {
 				w.look(key)
 			}
 		}
@@ -333,11 +344,11 @@ func (w *mender) place(c candidate, at string) {
 		}
 	}
 	put := func(n *lockfile.Node, key string) {
-		behind := before(w.Doc, key)
+		behind := w.layout.Behind(w.Doc, key)
 		if key == n.Key {
 			behind = w.Behind(c.from, key)
 		}
-		x := rekey(w.Doc, n, key)
+		x := w.layout.Rekey(w.Doc, n, key)
 		w.Set(x, behind)
 		w.moved[key] = origin{c.from, n.Key}
 		w.use(x)
@@ -349,7 +360,7 @@ func (w *mender) place(c candidate, at string) {
 	}
 	// Those below look whether they find the new one and what it is to them.
 	for _, key := range users {
-		if within(key, parent(at)) {
+		if Within(key, Parent(at)) {
 			w.look(key)
 		}
 	}
@@ -359,40 +370,9 @@ func (w *mender) place(c candidate, at string) {
 func below(d *lockfile.Doc, key string) []*lockfile.Node {
 	var out []*lockfile.Node
 	d.Nodes(func(n *lockfile.Node) {
-		if len(n.Key) > len(key) && within(n.Key, key) && n.Name != "" {
+		if len(n.Key) > len(key) && Within(n.Key, key) && n.Name != "" {
 			out = append(out, n)
 		}
 	})
 	return out
-}
-
-// before is the key that a new one goes behind: the last smaller one that it
-// shares its object with.
-func before(d *lockfile.Doc, key string) string {
-	parent := parentKey(d, key)
-	behind := parent
-	d.Nodes(func(n *lockfile.Node) {
-		if n.Parent == parent && (n.Key == "" || d.Format.Less(n.Key, key)) {
-			behind = n.Key
-		}
-	})
-	return behind
-}
-
-// parentKey is the Parent of the node of a package at a path.
-func parentKey(d *lockfile.Doc, key string) string {
-	prefixed := len(key) > len(legacyPrefix) && key[:len(legacyPrefix)] == legacyPrefix
-	switch {
-	case prefixed:
-		if up := parent(key[len(legacyPrefix):]); up != "" {
-			return legacyPrefix + up
-		}
-		return legacyKey
-	case syntax(d).version > 1:
-		return packagesKey
-	}
-	if up := parent(key); up != "" {
-		return up
-	}
-	return legacyKey
 }

@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // What npm ci says of small projects. Each row was put to arborist, too.
 func TestCheck(t *testing.T) {
-	formats := Formats()
+	formats := formats()
 	for name, c := range map[string]struct {
 		manifest, packages string
 		files              map[string]string
@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 			`"dependencies":{"a":"1"}`, `"node_modules/a":{"version":"1.0.0","optionalDependencies":{"b":"1"}},"node_modules/b":{"version":"2.0.0"}`, nil,
 			[]string{"unmet a@1.0.0: b@1 has 2.0.0"},
 		},
-		"of two sections the later one": {
+		"of two npm.Sections the later one": {
 			`"dependencies":{"a":"1","b":"1"},"devDependencies":{"b":"2"},"optionalDependencies":{"a":"2"}`, `"node_modules/a":{"version":"2.0.0"},"node_modules/b":{"version":"2.0.0"}`, nil, nil,
 		},
 		"a peer is missing": {

@@ -1,4 +1,4 @@
-package npm
+package modules
 
 import (
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
@@ -12,7 +12,7 @@ func bundles(m *lockfile.Merge) map[string]bool {
 	owners := map[string]bool{}
 	for _, c := range m.Patch.Changes {
 		for _, d := range []*lockfile.Doc{m.Head(), m.Patch.Fork, m.Before} {
-			if o := owner(d, c.Key); o != "" {
+			if o := Owner(d, c.Key); o != "" {
 				owners[o] = true
 			}
 		}
@@ -31,20 +31,20 @@ func bundles(m *lockfile.Merge) map[string]bool {
 	return changed
 }
 
-// owner is the package whose archive, or whose own lockfile, decides about the
+// Owner is the package whose archive, or whose own lockfile, decides about the
 // package at a path; "" when none does.
-func owner(d *lockfile.Doc, key string) string {
+func Owner(d *lockfile.Doc, key string) string {
 	n := d.Node(key)
-	if n == nil || n.Name == "" || inside(key) < 0 {
+	if n == nil || n.Name == "" || Inside(key) < 0 {
 		return ""
 	}
-	p := data(n)
-	for up := parent(key); up != ""; up = parent(up) {
+	p := Of(n)
+	for up := Parent(key); up != ""; up = Parent(up) {
 		x := d.Node(up)
-		if x == nil || data(x) == nil {
+		if x == nil || Of(x) == nil {
 			continue
 		}
-		if data(x).shrinkwrap || p.bundled && !data(x).bundled {
+		if Of(x).Shrinkwrap || p.Bundled && !Of(x).Bundled {
 			return up
 		}
 	}
@@ -54,15 +54,15 @@ func owner(d *lockfile.Doc, key string) string {
 // travel makes what an owner brings the same as on a side.
 func travel(m *lockfile.Merge, side *lockfile.Doc, key string, changed map[string]bool) {
 	for _, n := range below(m.Doc, key) {
-		if owner(m.Doc, n.Key) == key && side.Node(n.Key) == nil {
+		if Owner(m.Doc, n.Key) == key && side.Node(n.Key) == nil {
 			m.Delete(n.Key)
-			changed[nameOf(n.Key)] = true
+			changed[NameOf(n.Key)] = true
 		}
 	}
 	for _, n := range below(side, key) {
-		if owner(side, n.Key) == key && !lockfile.Same(n, m.Node(n.Key)) {
+		if Owner(side, n.Key) == key && !lockfile.Same(n, m.Node(n.Key)) {
 			m.Set(n, m.Behind(side, n.Key))
-			changed[nameOf(n.Key)] = true
+			changed[NameOf(n.Key)] = true
 		}
 	}
 }

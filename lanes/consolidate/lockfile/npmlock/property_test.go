@@ -1,4 +1,4 @@
-package npm
+package npmlock
 
 import (
 	"fmt"
@@ -11,12 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npm"
+	"github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile/npmlock/modules"
 )
 
 // Any pull requests that are sound alone are sound together, but for peers:
 // these can contradict each other.
 func TestMergesAreSound(t *testing.T) {
-	formats := Formats()
+	formats := formats()
 	out, n := os.Getenv(envOut), 0
 	for _, version := range []int{3, 2, 1} {
 		for _, peers := range []bool{false, true} {
@@ -48,7 +50,7 @@ func TestMergesAreSound(t *testing.T) {
 						if _, ok := known[id]; ok || q.Soft && q.Code != lockfile.Orphan || peers && q.Code == lockfile.PeerUnmet {
 							continue
 						}
-						if deepest(next) >= mostNested-1 {
+						if deepest(next) >= modules.MostNested-1 {
 							rt.Skip("a circle that npm would cut with a link")
 						}
 						rt.Fatalf("%s %s\nbase %s\nours %s\nhead %s\nresult %s", q.Code, q, fork.files["package-lock.json"], ours.files["package-lock.json"], head.files["package-lock.json"], next.files["package-lock.json"])
@@ -67,7 +69,7 @@ func TestMergesAreSound(t *testing.T) {
 
 func deepest(x *tree) (n int) {
 	for _, k := range x.Doc("package-lock.json").Keys() {
-		n = max(n, depth(k))
+		n = max(n, modules.Depth(k))
 	}
 	return n
 }
@@ -75,15 +77,15 @@ func deepest(x *tree) (n int) {
 func checkFlags(rt *rapid.T, x *tree) {
 	d := x.Doc("package-lock.json")
 	old := syntax(d).version == 1
-	for n, f := range derive(d, x) {
-		if f = f.shown(); n.Key != "" && !old && data(n).flags != f {
-			rt.Fatalf("%s has the flags %+v and is %+v\n%s", n.Key, data(n).flags, f, x.files["package-lock.json"])
+	for n, f := range modules.Derive(d, x) {
+		if f = f.Shown(); n.Key != "" && !old && data(n).Flags != f {
+			rt.Fatalf("%s has the flags %+v and is %+v\n%s", n.Key, data(n).Flags, f, x.files["package-lock.json"])
 		}
 	}
 	if syntax(d).version != 2 {
 		return
 	}
-	w := &shadowWriter{judge: judge{Ranges: NewRanges()}, doc: d, less: newLess()}
+	w := &shadowWriter{Judge: modules.Judge{Ranges: npm.NewRanges()}, doc: d, less: npm.NewLess()}
 	tree := shadows(d)
 	for _, key := range tree.order {
 		if got := d.Node(key); got == nil || string(got.Raw) != string(w.write(key, tree.by[key]).Raw) {
@@ -91,7 +93,7 @@ func checkFlags(rt *rapid.T, x *tree) {
 		}
 	}
 	d.Nodes(func(n *lockfile.Node) {
-		if _, ok := tree.by[n.Key]; !ok && within(n.Key, legacyKey) && n.Key != legacyKey {
+		if _, ok := tree.by[n.Key]; !ok && modules.Within(n.Key, legacyKey) && n.Key != legacyKey {
 			rt.Fatalf("the legacy tree has %s", n.Key)
 		}
 	})
@@ -100,7 +102,7 @@ func checkFlags(rt *rapid.T, x *tree) {
 // Check finds what is spoilt, and nothing else: a dropped entry, another
 // version, a need of what is not there.
 func TestCheckFindsWhatIsSpoilt(t *testing.T) {
-	formats := Formats()
+	formats := formats()
 	rapid.Check(t, func(rt *rapid.T) {
 		version := rapid.IntRange(1, 3).Draw(rt, "version")
 		w := newWorld(rt, version > 1 && rapid.Bool().Draw(rt, "peers"))
@@ -114,7 +116,7 @@ func TestCheckFindsWhatIsSpoilt(t *testing.T) {
 			switch rapid.IntRange(0, 2).Draw(rt, "how") {
 			case 0:
 				for k := range p.locked {
-					if within(k, key) {
+					if modules.Within(k, key) {
 						delete(p.locked, k)
 					}
 				}
@@ -138,7 +140,7 @@ func TestCheckFindsWhatIsSpoilt(t *testing.T) {
 
 // merge(x, x, y) = y, and merge(x, y, y) = y.
 func TestMergeOfOneSide(t *testing.T) {
-	formats := Formats()
+	formats := formats()
 	rapid.Check(t, func(rt *rapid.T) {
 		version := rapid.IntRange(1, 3).Draw(rt, "version")
 		w := newWorld(rt, version > 1 && rapid.Bool().Draw(rt, "peers"))
@@ -161,7 +163,7 @@ func TestMergeOfOneSide(t *testing.T) {
 // The order of pull requests that have nothing to do with each other does not
 // matter to a single byte.
 func TestDisjointChangesCommute(t *testing.T) {
-	formats := Formats()
+	formats := formats()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(rt, false)
 		for _, versions := range w.packages {

@@ -1,10 +1,10 @@
-package npm
+package modules
 
 import "github.com/bailiff-bot/bailiff/lanes/consolidate/lockfile"
 
-// sweep removes what only optional peers lead to since this merge: npm prunes
+// Sweep removes what only optional peers lead to since this merge: npm prunes
 // that. What a side held so before stays, with all that it needs.
-func sweep(m *lockfile.Merge) {
+func Sweep(m *lockfile.Merge) {
 	needed := needs(m.Doc, m.Tree)
 	var loose, kept []*lockfile.Node
 	var before, head map[*lockfile.Node]bool
@@ -48,7 +48,7 @@ func needs(d *lockfile.Doc, t lockfile.Tree) map[*lockfile.Node]bool {
 	})
 	if d.Format.Roots != nil {
 		for _, e := range d.Format.Roots(d, t) {
-			if n := target(d, nil, e); n != nil && e.Kind != lockfile.PeerOptional {
+			if n := Target(d, nil, e); n != nil && e.Kind != lockfile.PeerOptional {
 				from = append(from, n)
 			}
 		}
@@ -66,7 +66,7 @@ func reach(d *lockfile.Doc, seen map[*lockfile.Node]bool, from []*lockfile.Node)
 		n := from[len(from)-1]
 		from = from[:len(from)-1]
 		for _, e := range n.Edges {
-			if t := target(d, n, e); t != nil && !seen[t] && e.Kind != lockfile.PeerOptional {
+			if t := Target(d, n, e); t != nil && !seen[t] && e.Kind != lockfile.PeerOptional {
 				seen[t] = true
 				from = append(from, t)
 			}
