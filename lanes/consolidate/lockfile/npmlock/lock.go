@@ -56,6 +56,7 @@ func lockFormat(r npm.Ranges, version int) *lockfile.Format {
 		Combine: l.combine,
 		Tool:    tool,
 		Less:    npm.NewLess(),
+		Nested:  func(key string) bool { return modules.Depth(key) > 1 },
 		Target:  modules.Target,
 		Repair:  l.repair,
 		Finish:  l.finish,
