@@ -82,6 +82,8 @@ func (s Side) sound() string {
 	switch {
 	case s.Sound == nil:
 		return "?"
+	case *s.Sound && len(s.Unable) > 0:
+		return "yes*" // by those who could tell
 	case *s.Sound:
 		return "yes"
 	default:
