@@ -70,7 +70,7 @@ func TestClockJumps(t *testing.T) {
 // Nothing that was finished runs again.
 func TestOutage(t *testing.T) {
 	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
-	q := opened(t, s.URL(), Options{Lease: time.Second, Cap: 10})
+	q := opened(t, s.URL(), Options{Lease: 3 * time.Second, Cap: 10})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	var runs atomic.Int64
@@ -94,7 +94,7 @@ func TestOutage(t *testing.T) {
 	s.Kill()
 	close(away) // all of them end now, and cannot say so
 	redistest.Until(t, 10*time.Second, "the leases are over", func() func() bool {
-		end := time.Now().Add(2 * time.Second)
+		end := time.Now().Add(4 * time.Second)
 		return func() bool { return time.Now().After(end) }
 	}())
 	s.Up()
