@@ -20,7 +20,9 @@ import (
 // processes that share a queue must agree on Lease, Cap and Shards.
 type Options struct {
 	// Lease is how long a worker may be silent before its task returns to the
-	// queue. Default 10 s; at least 100 ms.
+	// queue. Default 10 s; at least 100 ms. After an outage of Redis a worker has
+	// half of it to dial again and write how its runs ended; a task whose end comes
+	// later runs again, which leases of a second have been seen to suffer.
 	Lease time.Duration
 	// Cap is how many tasks of one tenant run at once. Default 5; SetCap
 	// overrides it for one tenant.
